@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -135,10 +136,7 @@ func (l *lateEnds) settle(ctx context.Context) int {
 			pause = leastLatePause
 			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = delay.For(ctx, pause) // the loop ends with ctx
 		pause = min(2*pause, mostLatePause)
 	}
 	return l.left()

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/delay"
 )
 
 // An Audit writes one line of JSON for each decision: the agent, the call, the agreement, the rule that decided, and the facts. The audit
@@ -267,19 +268,13 @@ func (a *Audit) Required() bool { return a.required.Load() }
 
 // Run flushes every second until ctx ends, and then once more. It returns the error of the last flush.
 func (a *Audit) Run(ctx context.Context) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			_ = a.Flush() // note has logged the error
-		case <-ctx.Done():
-			if err := a.Flush(); err != nil {
-				return fmt.Errorf("writing the last audit records: %w", err)
-			}
-			return nil
-		}
+	for delay.For(ctx, time.Second) == nil {
+		_ = a.Flush() // note has logged the error
 	}
+	if err := a.Flush(); err != nil {
+		return fmt.Errorf("writing the last audit records: %w", err)
+	}
+	return nil
 }
 
 // Close closes the file. It does not write the waiting records, and a later write opens the file again.

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 )
@@ -189,17 +190,11 @@ func (x *Index) note(err error) {
 
 // Run flushes every second until ctx ends, and then once more.
 func (x *Index) Run(ctx context.Context) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			_ = x.Flush(ctx) // note has logged the error
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastIndexWrite)
-			defer cancel()
-			_ = x.Flush(last)
-			return nil
-		}
+	for delay.For(ctx, time.Second) == nil {
+		_ = x.Flush(ctx) // note has logged the error
 	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastIndexWrite)
+	defer cancel()
+	_ = x.Flush(last)
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -62,21 +63,16 @@ const (
 
 // RequestsByID returns the newest requests with an id. If the store has none, it waits up to whyWait until another process writes one.
 func (o *Operations) RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error) {
-	tick := time.NewTicker(whyEvery)
-	defer tick.Stop()
-	for end := time.After(whyWait); ; {
+	for range whyWait / whyEvery {
 		list, err := o.Store.RequestsByID(ctx, id)
 		if err != nil || len(list) > 0 {
 			return list, err
 		}
-		select {
-		case <-tick.C:
-		case <-end:
-			return nil, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := delay.For(ctx, whyEvery); err != nil {
+			return nil, err
 		}
 	}
+	return nil, nil
 }
 
 // executionOf returns the present record of the call, or nil if there is none.
