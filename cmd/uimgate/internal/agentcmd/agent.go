@@ -3,7 +3,6 @@ package agentcmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,20 +82,6 @@ $XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 	return c
 }
 
-// xdg returns the path of a file of uimgate below an XDG base directory. That directory is the value of variable or, if this is not an
-// absolute path, fallback below the home directory.
-func xdg(variable, fallback string, parts ...string) (string, error) {
-	dir := os.Getenv(variable)
-	if !filepath.IsAbs(dir) { // XDG ignores relative paths
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("finding the home directory: %w; set %s", err, variable)
-		}
-		dir = filepath.Join(home, fallback)
-	}
-	return filepath.Join(append([]string{dir, "uimgate"}, parts...)...), nil
-}
-
 func (s *agentSettings) keyPath() (string, error) {
 	switch {
 	case s.key != "":
@@ -104,7 +89,7 @@ func (s *agentSettings) keyPath() (string, error) {
 	case s.data != "":
 		return filepath.Join(s.data, s.keyName()), nil
 	}
-	return xdg("XDG_CONFIG_HOME", ".config", s.keyName())
+	return cli.ConfigPath("XDG_CONFIG_HOME", ".config", s.keyName())
 }
 
 func (s *agentSettings) stateDir() (string, error) {
@@ -114,7 +99,7 @@ func (s *agentSettings) stateDir() (string, error) {
 	case s.data != "":
 		return filepath.Join(s.data, "agreements"), nil
 	}
-	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
+	return cli.ConfigPath("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
 }
 
 // client creates the client, as the flags describe it. If there is no key, client returns an error if needsKey is true, and otherwise a
@@ -174,10 +159,7 @@ func (s *agentSettings) printData(c *cobra.Command, data any, text func(io.Write
 	if s.output != "json" {
 		return text(c.OutOrStdout())
 	}
-	e := json.NewEncoder(c.OutOrStdout())
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(data)
+	return cli.PrintJSON(c.OutOrStdout(), data)
 }
 
 // printNote writes text for people to stderr, and nothing with -o json.

@@ -23,7 +23,7 @@ func (s *agentSettings) confirmPath() (string, error) {
 	if s.data != "" {
 		return filepath.Join(s.data, "confirm.json"), nil
 	}
-	return xdg("XDG_CONFIG_HOME", ".config", "confirm.json")
+	return cli.ConfigPath("XDG_CONFIG_HOME", ".config", "confirm.json")
 }
 
 func agentConfirmCodeCommand(s *agentSettings) *cobra.Command {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -186,31 +185,19 @@ func readParams(text string, stdin io.Reader) (map[string]any, error) {
 	switch path, isFile := strings.CutPrefix(text, "@"); {
 	case text == "-":
 		where = "stdin"
-		data, err = io.ReadAll(io.LimitReader(stdin, maxParameters+1))
+		data, err = cli.ReadAtMost(stdin, where, maxParameters)
 	case isFile:
 		where = path
-		data, err = readBounded(path)
+		data, err = cli.ReadNamed(path, maxParameters)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading parameters: %w", err)
-	}
-	if len(data) > maxParameters {
-		return nil, fmt.Errorf("%s: the parameters have more than %d bytes", where, maxParameters)
 	}
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("%s: %w", where, err))
 	}
 	return tree, nil
-}
-
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	return io.ReadAll(io.LimitReader(f, maxParameters+1))
 }
 
 // assign adds name=value arguments to the parameters in tree, each with the type that the intent declares. It returns an error if a

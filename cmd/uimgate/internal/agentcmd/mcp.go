@@ -233,7 +233,7 @@ func (s *bridgeSettings) statePath(name string) (string, error) {
 	if s.data != "" {
 		return filepath.Join(s.data, name), nil
 	}
-	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
+	return cli.ConfigPath("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
 }
 
 // agreeCommand returns the shell command with which the owner agrees. It quotes the arguments, because the service chooses the issuer.

@@ -3,7 +3,6 @@ package agentcmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -71,17 +70,9 @@ func (s *agentSettings) catalogOf(c *cobra.Command, where string) (issuer string
 }
 
 func readCatalog(path string) (issuer string, catalog *intents.Catalog, err error) {
-	f, err := os.Open(path)
+	data, err := cli.ReadNamed(path, maxCatalog)
 	if err != nil {
 		return "", nil, err
-	}
-	defer f.Close() //nolint:errcheck // the file was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxCatalog+1))
-	if err != nil {
-		return "", nil, err
-	}
-	if len(data) > maxCatalog {
-		return "", nil, fmt.Errorf("%s is larger than %d bytes", path, maxCatalog)
 	}
 	catalog, problems := intents.Parse(data, intents.Options{Now: time.Now()})
 	if catalog == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,6 +64,28 @@ func ReadAtMost(r io.Reader, name string, maxBytes int64) ([]byte, error) {
 		err = fmt.Errorf("%s is larger than %d bytes", name, maxBytes)
 	}
 	return text, err
+}
+
+// ReadInput reads the file with this name or, if the name is -, stdin, which errors call what. Its bound is that of ReadNamed.
+func ReadInput(c *cobra.Command, name, what string, maxBytes int64) ([]byte, error) {
+	if name == "-" {
+		return ReadAtMost(c.InOrStdin(), what, maxBytes)
+	}
+	return ReadNamed(name, maxBytes)
+}
+
+// ConfigPath returns the path of a file of uimgate below an XDG base directory. That directory is the value of variable or, if this is not
+// an absolute path, fallback below the home directory.
+func ConfigPath(variable, fallback string, parts ...string) (string, error) {
+	dir := os.Getenv(variable)
+	if !filepath.IsAbs(dir) { // XDG ignores relative paths
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the home directory: %w; set %s", err, variable)
+		}
+		dir = filepath.Join(home, fallback)
+	}
+	return filepath.Join(append([]string{dir, "uimgate"}, parts...)...), nil
 }
 
 // PrintProblems prints the problems of a configuration, one per line.

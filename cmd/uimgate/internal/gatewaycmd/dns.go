@@ -78,12 +78,18 @@ func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 	c.Flags().StringVar(&s.domain, "domain", "", "domain that agents will name (default: the issuer or the host of public_url)")
 }
 
-// load loads the configuration, and returns the selected service and the values of its records. If the configuration is invalid, it prints
-// the problems and returns cli.ErrSilent. It prints a warning for each valid setting that may make the records useless.
-func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
-	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+// load loads the configuration, and returns the selected service and the values of its records. If needed is not nil, it reads only the
+// values that needed selects. If the configuration is invalid, it prints the problems and returns cli.ErrSilent. It prints a warning for
+// each valid setting that may make the records useless.
+func (s *dnsSettings) load(c *cobra.Command, needed func(string, bool) bool) (*service.Definition, discovery.Service, error) {
+	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Needed: needed})
 	var loaded *service.LoadedConfig
 	if cfg != nil {
+		for i := range cfg.Services {
+			if needed != nil {
+				withoutSecrets(&cfg.Services[i])
+			}
+		}
 		var more config.Problems
 		loaded, more = service.Load(c.Context(), cfg, time.Now)
 		problems = append(problems, more...)
@@ -139,19 +145,7 @@ func (s *dnsSettings) records(c *cobra.Command, cfg *config.Config) (discovery.S
 }
 
 func (s *dnsSettings) run(c *cobra.Command) error {
-	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Needed: inDNS})
-	if cfg != nil {
-		for i := range cfg.Services {
-			withoutSecrets(&cfg.Services[i])
-		}
-		_, more := service.Load(c.Context(), cfg, time.Now)
-		problems = append(problems, more...)
-	}
-	if cfg == nil || problems.Failed() {
-		cli.PrintProblems(c.ErrOrStderr(), problems)
-		return cli.ErrSilent
-	}
-	facts, _, err := s.records(c, cfg)
+	_, facts, err := s.load(c, inDNS)
 	if err != nil {
 		return err
 	}
@@ -324,7 +318,7 @@ registry accepts each version only once.`,
   uimgate server-json -c uimgate.yaml --service shop --version 1.0.1`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			definition, facts, err := s.load(c)
+			definition, facts, err := s.load(c, nil)
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -74,12 +73,7 @@ they can send messages to it.`,
 }
 
 func readCapabilities(path string) ([]wire.Capability, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(file, maxCapabilities+1))
+	text, err := cli.ReadNamed(path, maxCapabilities)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +93,7 @@ func printProfile(w io.Writer, p wire.Profile) {
 	}
 	fmt.Fprintf(t, "status\t%s\nvisibility\t%s\ninbox\t%s\nlast active\t%s\n", cli.Sanitize(string(p.Status)),
 		cli.Sanitize(string(p.Visibility)),
-		cli.Sanitize(string(p.InboxPolicy)), when(p.LastActiveAt))
+		cli.Sanitize(string(p.InboxPolicy)), cli.HumanTime(p.LastActiveAt))
 	for _, item := range p.Capabilities {
 		fmt.Fprintf(t, "can\t%s\t%s\n", cli.Sanitize(item.Name), cli.Sanitize(oneLine(item.Description)))
 	}
@@ -159,5 +153,5 @@ func printAgent(w io.Writer, a wire.Agent) {
 	for _, item := range a.Capabilities {
 		names = append(names, cli.Sanitize(oneLine(item.Name)))
 	}
-	fmt.Fprintf(w, "%s  %s  %s  %s\n", a.PublicKey, when(a.LastActiveAt), name, strings.Join(names, ", "))
+	fmt.Fprintf(w, "%s  %s  %s  %s\n", a.PublicKey, cli.HumanTime(a.LastActiveAt), name, strings.Join(names, ", "))
 }

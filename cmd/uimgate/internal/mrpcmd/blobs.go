@@ -36,12 +36,7 @@ func put(c *cobra.Command, client *mrp.Client, path, contentType string) (wire.B
 
 // attachEncrypted encrypts a file so that only the recipient can read it, and stores it at the relay.
 func attachEncrypted(c *cobra.Command, client *mrp.Client, to wire.Key, path string) (wire.Attachment, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return wire.Attachment{}, err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(file, wire.MaxBlob+1))
+	text, err := cli.ReadNamed(path, wire.MaxBlob)
 	if err != nil {
 		return wire.Attachment{}, err
 	}

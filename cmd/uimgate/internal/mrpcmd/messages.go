@@ -188,7 +188,7 @@ func opened(client *mrp.Client, m wire.Message) message {
 
 func (s *settings) printMessage(c *cobra.Command, m message) error {
 	return s.print(c, m, func(w io.Writer) {
-		fmt.Fprintf(w, "%s  %s  from %s  %s\n", cli.Sanitize(m.ID), when(m.CreatedAt), m.Sender, cli.Sanitize(m.ContentType))
+		fmt.Fprintf(w, "%s  %s  from %s  %s\n", cli.Sanitize(m.ID), cli.HumanTime(m.CreatedAt), m.Sender, cli.Sanitize(m.ContentType))
 		for name, value := range map[string]string{"in reply to": m.InReplyTo, "not decrypted": m.Problem} {
 			if value != "" {
 				fmt.Fprintf(w, "  %s: %s\n", name, cli.Sanitize(value))

@@ -3,14 +3,11 @@
 package mrpcmd
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,15 +58,7 @@ func (s *settings) keyPath() (string, error) {
 	if s.key != "" {
 		return s.key, nil
 	}
-	dir := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // XDG ignores relative paths
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("finding the home directory: %w; set --key", err)
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "uimgate", "mrp.seed"), nil
+	return cli.ConfigPath("XDG_CONFIG_HOME", ".config", "mrp.seed")
 }
 
 // client creates the client from the flags. It returns an error if there is no key.
@@ -107,9 +96,7 @@ func (s *settings) parseKey(text string) (wire.Key, error) {
 // print writes data to stdout: as a line of JSON with -o json, otherwise by text.
 func (s *settings) print(c *cobra.Command, data any, text func(w io.Writer)) error {
 	if s.output == "json" {
-		e := json.NewEncoder(c.OutOrStdout())
-		e.SetEscapeHTML(false)
-		return e.Encode(data)
+		return cli.PrintLine(c.OutOrStdout(), data)
 	}
 	var b strings.Builder
 	text(&b)
@@ -123,9 +110,6 @@ func (s *settings) note(c *cobra.Command, format string, args ...any) {
 		fmt.Fprintf(c.ErrOrStderr(), format+"\n", args...)
 	}
 }
-
-// when formats a time in the local time zone.
-func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 func (s *settings) keygen() *cobra.Command {
 	return &cobra.Command{

@@ -55,18 +55,14 @@ func (o *operator) agreementsList() *cobra.Command {
 }
 
 func (o *operator) agreementsPolicies() *cobra.Command {
-	c := &cobra.Command{
-		Use: "policies", Short: "List the policies that are or were offered, the one in force first", Args: cli.Args(cobra.NoArgs),
+	return listCommand(o, &cobra.Command{
+		Use: "policies", Short: "List the policies that are or were offered, the one in force first",
 		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept, and when each policy
 takes effect and ends. An agreement is to one digest. After a change of the policy it remains valid for the
 intents whose terms have not changed. To see who has not agreed to the next policy yet, pass the digest of
 the policy in force to agreements list --policy, and that of the next one to --without.`,
 		Example: "  uimgate agreements policies --limit 5",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return printQuery(c, o, policyColumns, operation.Policies, policies.PolicyQuery{})
-		},
-	}
-	return o.paging(c)
+	}, policyColumns, operation.Policies, &policies.PolicyQuery{})
 }
 
 var policyColumns = cli.Fields[policies.Policy]("digest offered first_offered from until uid")
@@ -108,13 +104,7 @@ It needs no gateway and no network. FILE may be - for standard input.`,
 			if err := cli.CheckFormat(o.format); err != nil {
 				return err
 			}
-			var text []byte
-			var err error
-			if args[0] == "-" {
-				text, err = cli.ReadAtMost(c.InOrStdin(), "the bundle", pat.MaxExport)
-			} else {
-				text, err = cli.ReadNamed(args[0], pat.MaxExport)
-			}
+			text, err := cli.ReadInput(c, args[0], "the bundle", pat.MaxExport)
 			if err != nil {
 				return fmt.Errorf("reading the bundle: %w", err)
 			}

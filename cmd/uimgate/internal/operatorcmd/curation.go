@@ -53,10 +53,7 @@ func (o *operator) curationList() *cobra.Command {
 }
 
 func readCuration(c *cobra.Command, name string) ([]byte, error) {
-	if name == "-" {
-		return cli.ReadAtMost(c.InOrStdin(), "stdin", maxCuration)
-	}
-	return cli.ReadNamed(name, maxCuration)
+	return cli.ReadInput(c, name, "stdin", maxCuration)
 }
 
 func (o *operator) curationImpact() *cobra.Command {

@@ -60,10 +60,7 @@ others run: add the results of all of them.`,
 }
 
 func readPolicy(c *cobra.Command, name string) ([]byte, error) {
-	if name == "-" {
-		return cli.ReadAtMost(c.InOrStdin(), "stdin", odrl.MaxDocument)
-	}
-	return cli.ReadNamed(name, odrl.MaxDocument)
+	return cli.ReadInput(c, name, "stdin", odrl.MaxDocument)
 }
 
 // impact requests all parts of the comparison, and prints their sum.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
-	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -46,10 +45,7 @@ A move is made only once under its --reference: repeat the command if the gatewa
 			if m.Reference == "" {
 				m.Reference = "uimgate-" + rand.Text()
 			}
-			made, err := call(c, o, operation.MoveCredit, m)
-			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
-				return fmt.Errorf("%w\nYou can repeat the command with --reference %s: the move is made only once", err, cli.ShellQuote(m.Reference))
-			}
+			made, err := callOnce(c, o, operation.MoveCredit, m, "move", "--reference", m.Reference)
 			if err != nil {
 				return err
 			}

@@ -190,6 +190,16 @@ func printAnswer[Q, A any](c *cobra.Command, o *operator, columns []cli.Column[A
 	return cli.PrintOne(c, o.format, answer, columns)
 }
 
+// callOnce is like call, for an operation that the gateway makes only once under a name, the value of a flag. If it is unknown whether the
+// gateway has made it, the error explains how to repeat the command; what names the operation. An empty name cannot be repeated.
+func callOnce[Q, A any](c *cobra.Command, o *operator, op operation.Operation[Q, A], q Q, what, flag, name string) (A, error) {
+	answer, err := call(c, o, op, q)
+	if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused && name != "" {
+		err = fmt.Errorf("%w\nYou can repeat the command with %s %s: the %s is made only once", err, flag, cli.ShellQuote(name), what)
+	}
+	return answer, err
+}
+
 // A lister requests one page of a listing.
 type lister[T any] func(context.Context, *client.Client, api.PageRequest) (api.Page[T], error)
 

@@ -111,14 +111,7 @@ func (o *operator) patsIntrospect() *cobra.Command {
 not accept a PAT on the command line, because other users of the machine can read command lines.`,
 		Example: "  uimgate pats introspect < pat.txt",
 		RunE: func(c *cobra.Command, args []string) error {
-			const most = 64 << 10
-			var text []byte
-			var err error
-			if len(args) == 1 && args[0] != "-" {
-				text, err = cli.ReadNamed(args[0], most)
-			} else {
-				text, err = cli.ReadAtMost(c.InOrStdin(), "the PAT", most)
-			}
+			text, err := cli.ReadInput(c, append(args, "-")[0], "the PAT", 64<<10)
 			if err != nil {
 				return fmt.Errorf("reading the PAT: %w", err)
 			}

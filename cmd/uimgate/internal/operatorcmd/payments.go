@@ -17,20 +17,16 @@ var paymentColumns = cli.Fields("reference begun_at agent_id rail kind amount cu
 
 func (o *operator) usagePayments() *cobra.Command {
 	var q billing.PaymentQuery
-	c := &cobra.Command{
-		Use: "payments", Short: "List payments by card and x402, newest first", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "payments", Short: "List payments by card and x402, newest first",
 		Long: `Payments lists the payments that reached the gateway by its webhook or by x402, with their states. The state is
 credited (in the ledger), failed, settling, unknown or unclaimed. Unknown means that the gateway does not know whether
 the payment was settled. Unclaimed means that the payment names no agent of the service, or is a refund of more than was
 paid in. Unknown and unclaimed payments wait for you: uimgate usage payments resolve.`,
 		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return printQuery(c, o, paymentColumns, operation.Payments, q)
-		},
-	}
+	}, paymentColumns, operation.Payments, &q)
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only payments in this state: credited, failed, settling, unknown or unclaimed")
 	agentFlag(c, &q.AgentID)
-	o.paging(c)
 	c.AddCommand(o.paymentsResolve())
 	return c
 }

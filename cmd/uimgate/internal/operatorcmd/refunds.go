@@ -9,7 +9,6 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
-	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
 )
@@ -44,10 +43,7 @@ A refund is made only once under its --name: repeat the command if the gateway d
 					r.Name = "uimgate-" + rand.Text()
 				}
 			}
-			made, err := call(c, o, operation.Refund, r)
-			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused && r.Name != "" {
-				return fmt.Errorf("%w\nYou can repeat the command with --name %s: the refund is made only once", err, cli.ShellQuote(r.Name))
-			}
+			made, err := callOnce(c, o, operation.Refund, r, "refund", "--name", r.Name)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
-	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -195,10 +194,7 @@ may already have spent it, and owes it in that case.`,
 			if t.Reference == "" {
 				t.Reference = "uimgate-" + rand.Text()
 			}
-			account, err := call(c, o, operation.TopUp, t)
-			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
-				return fmt.Errorf("%w\nYou can repeat the command with --reference %s: the top-up is made only once", err, cli.ShellQuote(t.Reference))
-			}
+			account, err := callOnce(c, o, operation.TopUp, t, "top-up", "--reference", t.Reference)
 			if err != nil {
 				return err
 			}

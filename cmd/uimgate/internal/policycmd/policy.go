@@ -4,8 +4,8 @@ package policycmd
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -85,13 +85,9 @@ func readSource(c *cobra.Command, arg string) (source, error) {
 	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
 		return source{"the argument", []byte(arg)}, nil
 	}
-	var data []byte
-	var err error
+	data, err := cli.ReadInput(c, arg, "stdin", maxInput)
 	if arg == "-" {
 		arg = "stdin"
-		data, err = cli.ReadAtMost(c.InOrStdin(), arg, maxInput)
-	} else {
-		data, err = cli.ReadNamed(arg, maxInput)
 	}
 	return source{arg, bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}, err
 }
@@ -235,10 +231,5 @@ func answerLine(ctx context.Context, line []byte, err error, answer func(context
 }
 
 func writeLine(w *bufio.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	return w.Flush()
+	return cmp.Or(cli.PrintLine(w, v), w.Flush())
 }
