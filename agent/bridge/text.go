@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -20,34 +21,8 @@ const (
 	maxNote        = 500
 )
 
-// oneLine makes untrusted text safe to print: it returns one line without control and format characters. If the line is longer than
-// maxChars characters, oneLine cuts it there and adds an ellipsis.
-func oneLine(s string, maxChars int) string { return shown(s, maxChars, false) }
-
-// severalLines is like oneLine, but keeps line breaks.
-func severalLines(s string, maxChars int) string { return shown(s, maxChars, true) }
-
-func shown(s string, maxChars int, breaks bool) string {
-	s = s[:min(len(s), maxChars*utf8.UTFMax+utf8.UTFMax)]
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' && breaks:
-			return r
-		case unicode.IsSpace(r):
-			return ' '
-		case r == utf8.RuneError, unicode.Is(unicode.C, r):
-			return -1
-		}
-		return r
-	}, s)
-	if !breaks {
-		s = strings.Join(strings.Fields(s), " ")
-	}
-	if runes := []rune(s); len(runes) > maxChars {
-		return string(runes[:maxChars]) + "…"
-	}
-	return strings.TrimSpace(s)
-}
+func oneLine(s string, maxChars int) string      { return lines.Clean(s, maxChars) }
+func severalLines(s string, maxChars int) string { return lines.CleanText(s, maxChars) }
 
 // Members of a schema, by the kind of their values.
 var (

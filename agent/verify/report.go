@@ -1,10 +1,8 @@
 package verify
 
 import (
-	"strings"
-	"unicode"
-
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/lines"
 )
 
 // A Level is how binding a point is.
@@ -80,17 +78,8 @@ func missing(format string, args ...any) finding { return Missing.Because(format
 func wrong(format string, args ...any) finding   { return Wrong.Because(format, args...) }
 func skipped(format string, args ...any) finding { return Skipped.Because(format, args...) }
 
-// printable returns text from a service in a form that is safe to print: one line of limited length without control characters.
+// printable returns text from a service in a form that is safe to print.
 func printable(s string) string {
 	const most = 400
-	if len(s) > 8*most {
-		s = s[:8*most]
-	}
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
-	}), " ")
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
+	return lines.Clean(s, most)
 }

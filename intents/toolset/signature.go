@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -139,7 +140,7 @@ func listed(names []string) string {
 		names = append(slices.Clone(names[:maxNames]), "…")
 	}
 	for i, n := range names {
-		names[i] = oneLine(n)
+		names[i] = lines.Clean(n, len(n))
 	}
 	return strings.Join(names, ", ")
 }
@@ -165,7 +166,7 @@ func example(in *intents.Intent) string {
 	if err != nil {
 		return ""
 	}
-	return oneLine(string(text))
+	return lines.Clean(string(text), len(text))
 }
 
 func exampleOf(schema map[string]any) (any, bool) {

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -198,7 +198,7 @@ func (s *typer) remark(p *intents.Parameter, characters int) string {
 		if v := schema[keyword]; v != nil {
 			text := literal(v)
 			if name, isText := v.(string); isText {
-				text = oneLine(name)
+				text = name
 			}
 			parts = append(parts, keyword+" "+short(text, maxAbout))
 		}
@@ -229,26 +229,5 @@ func short(text string, characters int) string {
 	if characters <= 0 {
 		return ""
 	}
-	if most := 8 * characters; len(text) > most { // bounds the work
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	text = oneLine(text)
-	if runes := []rune(text); len(runes) > characters {
-		return strings.TrimRightFunc(string(runes[:characters]), unicode.IsSpace) + "…"
-	}
-	return text
-}
-
-// oneLine replaces white space with single spaces, and removes control and format characters.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.Is(unicode.C, r):
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
+	return lines.Clean(text, characters)
 }
