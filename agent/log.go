@@ -25,7 +25,7 @@ func (s *Service) Reconcile(ctx context.Context, p receipts.Period) (receipts.Re
 	session := s.Session()
 	o := receipts.Reconciliation{Source: s, Issuer: session.Issuer, Agent: session.AgentID, Period: p, Now: s.client.o.Now()}
 	if session.Endpoints.Log != "" {
-		o.Log = logReader{s}
+		o.Log = s.readLog
 	}
 	_, _ = s.refreshKeys(ctx) // if this fails, the trusted keys stay the same
 	const most = 3            // a service may introduce a key at any time
@@ -76,40 +76,9 @@ func (s *Service) refreshKeys(ctx context.Context) (bool, error) {
 	return s.trustNew(ctx)
 }
 
-// A logReader reads the log of a service.
-type logReader struct{ s *Service }
-
-// Checkpoint implements receipts.LogSource.
-func (r logReader) Checkpoint(ctx context.Context, epoch int64) ([]byte, error) {
-	if epoch < 0 {
-		return r.get(ctx, "checkpoint", nil)
-	}
-	return r.get(ctx, "checkpoint", numbers("epoch", epoch))
-}
-
-// Consistency implements receipts.LogSource.
-func (r logReader) Consistency(ctx context.Context, epoch, before, after int64) ([]byte, error) {
-	return r.get(ctx, "consistency", numbers("epoch", epoch, "old", before, "new", after))
-}
-
-// Inclusion implements receipts.LogSource.
-func (r logReader) Inclusion(ctx context.Context, e evidence.Entry, size int64) ([]byte, error) {
-	query := numbers("epoch", e.Epoch, "k", e.K, "size", size)
-	query.Set("currency", e.Account.Currency)
-	return r.get(ctx, "proof", query)
-}
-
-// numbers returns a URL query that consists of names and numbers.
-func numbers(pairs ...any) url.Values {
-	query := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		query.Set(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1]))
-	}
-	return query
-}
-
-func (r logReader) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	session, err := r.s.currentSession(ctx)
+// readLog is a receipts.LogSource.
+func (s *Service) readLog(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	session, err := s.currentSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +88,7 @@ func (r logReader) get(ctx context.Context, path string, query url.Values) ([]by
 	}
 	u = u.JoinPath(path)
 	u.RawQuery = query.Encode()
-	answer, err := r.s.read(ctx, session, u.String(), "text/plain", maxLogAnswer)
+	answer, err := s.read(ctx, session, u.String(), "text/plain", maxLogAnswer)
 	if e, refused := errors.AsType[*Error](err); refused {
 		switch e.Status {
 		case http.StatusNotFound, http.StatusBadRequest:

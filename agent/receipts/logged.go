@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"time"
 
@@ -18,17 +19,9 @@ const (
 	maxProofs = 1000
 )
 
-// A LogSource fetches checkpoints and proofs from the logs of a service, one log for each epoch. If the service refuses a request, the
-// error wraps ErrRefused.
-type LogSource interface {
-	// Checkpoint returns the newest checkpoint of an epoch, a signed note. A negative epoch is the newest one.
-	Checkpoint(ctx context.Context, epoch int64) ([]byte, error)
-	// Consistency returns the proof that the log at one size contains the log at a smaller size.
-	Consistency(ctx context.Context, epoch, before, after int64) ([]byte, error)
-	// Inclusion returns the proof, without a checkpoint, that an entry of the agent's account is in the log of the given size. The error
-	// wraps ErrExpired if the service has deleted the entry.
-	Inclusion(ctx context.Context, e evidence.Entry, size int64) ([]byte, error)
-}
+// A LogSource fetches a resource of the logs of a service, as section "log" of the specification names them, with a query. If the service
+// refuses the request, the error wraps ErrRefused. If the service has deleted the entry, the error wraps ErrExpired.
+type LogSource func(ctx context.Context, path string, query url.Values) ([]byte, error)
 
 // The errors of a LogSource.
 var (
@@ -50,6 +43,15 @@ type logCheck struct {
 
 func (l *logCheck) report(name evidence.ProblemName, where, format string, args ...any) {
 	l.a.found(evidence.Problem{Name: name, Where: where, Detail: fmt.Sprintf(format, args...)})
+}
+
+// read fetches a resource with a query of names and values.
+func (l *logCheck) read(ctx context.Context, path string, pairs ...any) ([]byte, error) {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		query.Set(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1]))
+	}
+	return l.from(ctx, path, query)
 }
 
 // run fetches the newest checkpoint and compares it with the last one, and looks for the entries of the period in the logs. It returns the
@@ -112,7 +114,7 @@ func (l *logCheck) open(text []byte) (*knownCheckpoint, error) {
 // due is true if the log must have entries by now.
 func (l *logCheck) newest(ctx context.Context, due bool) (*knownCheckpoint, error) {
 	last := l.a.last(-1)
-	text, err := l.from.Checkpoint(ctx, -1)
+	text, err := l.read(ctx, "checkpoint")
 	if errors.Is(err, ErrRefused) {
 		if due || last != nil {
 			l.report(evidence.ProblemLog, "", "the service did not send a checkpoint of its log")
@@ -135,7 +137,7 @@ func (l *logCheck) epoch(ctx context.Context, epoch int64) (*knownCheckpoint, er
 	if c, known := l.epochs[epoch]; known {
 		return c, nil
 	}
-	text, err := l.from.Checkpoint(ctx, epoch)
+	text, err := l.read(ctx, "checkpoint", "epoch", epoch)
 	if err != nil && !errors.Is(err, ErrRefused) {
 		return nil, err
 	}
@@ -190,7 +192,7 @@ func (l *logCheck) consistency(ctx context.Context, epoch, before, after int64) 
 	if before == 0 || before == after {
 		return nil, nil
 	}
-	text, err := l.from.Consistency(ctx, epoch, before, after)
+	text, err := l.read(ctx, "consistency", "epoch", epoch, "old", before, "new", after)
 	if errors.Is(err, ErrRefused) {
 		return nil, nil
 	}
@@ -207,7 +209,7 @@ func (l *logCheck) consistency(ctx context.Context, epoch, before, after int64) 
 // find looks for an entry in the log.
 func (l *logCheck) find(ctx context.Context, r *evidence.Receipt, newest log.Checkpoint) error {
 	e := &r.Entry
-	text, err := l.from.Inclusion(ctx, *e, newest.Size)
+	text, err := l.read(ctx, "proof", "epoch", e.Epoch, "k", e.K, "size", newest.Size, "currency", e.Account.Currency)
 	switch {
 	case errors.Is(err, ErrExpired):
 		return nil
