@@ -148,7 +148,7 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 		list.Errorf("required", "/intents", "intents is missing or not a list")
 		return list
 	}
-	pieces, offsets, err := elements(raw.value)
+	pieces, err := split(raw.value, "[")
 	if err != nil {
 		return unreadable(data, err, "/intents")
 	}
@@ -165,14 +165,14 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 		if r.intent == nil {
 			continue
 		}
-		c.spans = append(c.spans, edit{from: raw.from + offsets[i], to: raw.from + offsets[i] + len(pieces[i]), with: r.intent.raw})
+		c.spans = append(c.spans, edit{from: raw.from + pieces[i].from, to: raw.from + pieces[i].to, with: r.intent.raw})
 		c.intents = append(c.intents, r.intent)
 	}
 	return list
 }
 
 // readAll reads the pieces on all processors, in chunks that keep the order.
-func readAll(pieces [][]byte, opts Options) []readResult {
+func readAll(pieces []member, opts Options) []readResult {
 	readings := make([]readResult, len(pieces))
 	workers := min(runtime.GOMAXPROCS(0), len(pieces))
 	const chunk = 64
@@ -182,7 +182,7 @@ func readAll(pieces [][]byte, opts Options) []readResult {
 		wg.Go(func() {
 			for from := range next {
 				for i := from; i < min(from+chunk, len(pieces)); i++ {
-					readings[i] = read(i, pieces[i], opts)
+					readings[i] = read(i, pieces[i].value, opts)
 				}
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,74 +23,50 @@ type member struct {
 
 var errShape = errors.New("not an object")
 
-// splitter returns a decoder that finds where values begin and end. It accepts duplicate names and invalid UTF-8, because package
-// strictjson also checks the same text.
-func splitter(data []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
 // members splits an object into its members.
-func members(data []byte) ([]member, error) {
-	dec := splitter(data)
-	if dec.PeekKind() != '{' {
+func members(data []byte) ([]member, error) { return split(data, "{") }
+
+// split splits an object into its members, or an array into its elements, which are members without a name. The first character must be
+// one of opening. split accepts duplicate names and invalid UTF-8, because package strictjson also checks the same text.
+func split(data []byte, opening string) ([]member, error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	kind := dec.PeekKind()
+	if !strings.ContainsRune(opening, rune(kind)) {
 		return nil, errShape
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, fmt.Errorf("splitting JSON: %w", err)
-	}
+	_, err := dec.ReadToken()
 	var out []member
-	for dec.PeekKind() == '"' {
+	for k := dec.PeekKind(); err == nil && k != '}' && k != ']' && k != 0; k = dec.PeekKind() {
 		m := member{}
-		key, err := dec.ReadValue()
-		if err != nil {
-			return nil, fmt.Errorf("splitting JSON: %w", err)
+		if m.value, err = dec.ReadValue(); err != nil {
+			break
 		}
-		m.start = int(dec.InputOffset()) - len(key)
-		name, err := strictjson.Decode(key)
-		if err != nil {
-			return nil, fmt.Errorf("splitting JSON: %w", err)
-		}
-		m.name, _ = name.(string)
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, fmt.Errorf("splitting JSON: %w", err)
+		m.start = int(dec.InputOffset()) - len(m.value)
+		if kind == '{' {
+			var name any
+			if name, err = strictjson.Decode(m.value); err != nil {
+				break
+			}
+			m.name, _ = name.(string)
+			if m.value, err = dec.ReadValue(); err != nil {
+				break
+			}
 		}
 		m.to = int(dec.InputOffset())
-		m.from = m.to - len(value)
+		m.from = m.to - len(m.value)
 		m.value = data[m.from:m.to:m.to]
 		out = append(out, m)
 	}
-	if _, err := dec.ReadToken(); err != nil {
+	if err == nil {
+		_, err = dec.ReadToken()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("splitting JSON: %w", err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errShape
 	}
 	return out, nil
-}
-
-// elements splits an array into its elements, and returns the offset of each.
-func elements(data []byte) (values [][]byte, offsets []int, err error) {
-	dec := splitter(data)
-	if dec.PeekKind() != '[' {
-		return nil, nil, errShape
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, fmt.Errorf("splitting JSON: %w", err)
-	}
-	for k := dec.PeekKind(); k != ']' && k != 0; k = dec.PeekKind() {
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, nil, fmt.Errorf("splitting JSON: %w", err)
-		}
-		to := int(dec.InputOffset())
-		values = append(values, data[to-len(value):to:to])
-		offsets = append(offsets, to-len(value))
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, fmt.Errorf("splitting JSON: %w", err)
-	}
-	return values, offsets, nil
 }
 
 // parameterOrder returns the names of input_parameters and of output_parameters in the order of the document, if they are written as a map.
@@ -146,28 +123,13 @@ func withoutSources(raw []byte) []byte {
 	var edits []edit
 	for _, m := range all {
 		if m.name == "output_parameters" {
-			edits = sourceEdits(m.value, m.from)
+			outputs, _ := split(m.value, "{[")
+			for _, p := range outputs {
+				edits = append(edits, cut(p.value, m.from+p.from, "from")...)
+			}
 		}
 	}
 	return apply(raw, edits)
-}
-
-func sourceEdits(outputs []byte, base int) []edit {
-	var edits []edit
-	if list, offsets, err := elements(outputs); err == nil {
-		for i, p := range list {
-			edits = append(edits, cut(p, base+offsets[i], "from")...)
-		}
-		return edits
-	}
-	named, err := members(outputs)
-	if err != nil {
-		return nil
-	}
-	for _, p := range named {
-		edits = append(edits, cut(p.value, base+p.from, "from")...)
-	}
-	return edits
 }
 
 // cut returns the edit that removes the member with this name from an object, together with a comma. It returns nil if there is no such
@@ -238,28 +200,18 @@ func withEndpoint(raw []byte, address string, safe bool) []byte {
 
 // inputsWithout removes the parameters with these names from a list or a map of parameters.
 func inputsWithout(inputs []byte, names []string) []byte {
-	var kept [][]byte
-	if list, _, err := elements(inputs); err == nil {
-		for _, p := range list {
-			if one, err := strictjson.DecodeObject(p); err != nil || !slices.Contains(names, one.Text("name")) {
-				kept = append(kept, p)
-			}
-		}
-		return enclosed('[', kept, ']')
-	}
-	named, err := members(inputs)
+	all, err := split(inputs, "{[")
 	if err != nil {
 		return inputs
 	}
-	for _, m := range named {
+	var kept [][]byte
+	for _, m := range all {
+		if one, err := strictjson.DecodeObject(m.value); err == nil && inputs[0] == '[' {
+			m.name = one.Text("name")
+		}
 		if !slices.Contains(names, m.name) {
 			kept = append(kept, inputs[m.start:m.to])
 		}
 	}
-	return enclosed('{', kept, '}')
-}
-
-func enclosed(open byte, parts [][]byte, end byte) []byte {
-	out := append([]byte{open}, bytes.Join(parts, []byte(", "))...)
-	return append(out, end)
+	return slices.Concat(inputs[:1], bytes.Join(kept, []byte(", ")), inputs[len(inputs)-1:])
 }
