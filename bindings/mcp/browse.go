@@ -171,22 +171,22 @@ func (d *Door) browse(ctx context.Context, a *answer, name string, arguments str
 		a.toolFailed(reason.InvalidParameter.Refusal(err.Error()))
 		return
 	}
-	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
+	a.result(append(appendContent(append([]byte{'{'}, a.complete()...), texts...), '}'))
+}
+
+// appendContent appends the member content, with a block for each text.
+func appendContent(out []byte, texts ...string) []byte {
+	out = append(out, `"content":[`...)
 	for i, text := range texts {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendText(out, text)
+		w := strictjson.NewWriter(out)
+		w.Text("type", "text")
+		w.Text("text", text)
+		out = ended(w)
 	}
-	a.result(append(out, `]}`...))
-}
-
-// appendText appends a block of text.
-func appendText(out []byte, text string) []byte {
-	w := strictjson.NewWriter(out)
-	w.Text("type", "text")
-	w.Text("text", text)
-	return ended(w)
+	return append(out, ']')
 }
 
 // A target is the intent that a call to a tool names.

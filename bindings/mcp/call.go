@@ -189,18 +189,11 @@ func (a *answer) metaOf(out []byte) []byte {
 func (a *answer) toolFailed(f *reason.Refusal) {
 	a.Refusal, a.fault, a.settlement = f, "tool_error", f.Settlement
 	wire.WriteTaken(a.Header(), f)
-	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
 	texts := []string{refusal.Sentence(f), string(wire.Envelope(f, a.About(f)))}
 	if f.Terms != nil {
 		texts = append(texts, string(f.Terms))
 	}
-	for i, text := range texts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendText(out, text)
-	}
-	out = append(out, `],"isError":true`...)
+	out := append(appendContent(append([]byte{'{'}, a.complete()...), texts...), `,"isError":true`...)
 	if f.Terms != nil && !a.schemed {
 		out = append(append(out, `,"structuredContent":`...), f.Terms...)
 	}

@@ -3,11 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -17,14 +19,14 @@ const listedFor = 300_000
 // capabilities are those of the door in all revisions.
 const capabilities = `{"tools":{},"resources":{},"prompts":{},"completions":{}}`
 
-// discovered returns the result of server/discover. See MCP 2026-07-28, server/discover.
-func (d *Door) discovered(ctx context.Context, a *answer) []byte {
+// discover responds to server/discover. See MCP 2026-07-28, server/discover.
+func (d *Door) discover(r *http.Request, a *answer, _ execute.Call) {
 	q := a.request
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
 	w.Texts("supportedVersions", revisions)
 	w.JSON("capabilities", []byte(strings.TrimSuffix(capabilities, "}")+`,"extensions":{"`+tasksExtension+`":{}}}`))
-	w.Optional("instructions", d.instructions(ctx, a))
+	w.Optional("instructions", d.instructions(r.Context(), a))
 	w.JSON("ttlMs", strconv.AppendInt(nil, listedFor, 10))
 	w.Text("cacheScope", "public")
 	w.Append("_meta", func(out []byte) ([]byte, error) {
@@ -35,13 +37,14 @@ func (d *Door) discovered(ctx context.Context, a *answer) []byte {
 		}
 		return m.End()
 	})
-	return ended(w)
+	a.result(ended(w))
 }
 
-// initialized returns the result of initialize. It contains the revision that the client requests if that revision is supported and has a
+// initialize responds to initialize. The result contains the revision that the client requests if that revision is supported and has a
 // handshake, and otherwise the newest revision with a handshake. See MCP 2025-11-25, basic/lifecycle, Initialization.
-func (d *Door) initialized(ctx context.Context, a *answer) []byte {
+func (d *Door) initialize(r *http.Request, a *answer, _ execute.Call) {
 	q := a.request
+	a.declareSession()
 	version, _ := q.Params["protocolVersion"].(string)
 	if version == revision2026 || !slices.Contains(revisions, version) {
 		version = revision2025
@@ -50,11 +53,11 @@ func (d *Door) initialized(ctx context.Context, a *answer) []byte {
 	w.Text("protocolVersion", version)
 	w.JSON("capabilities", []byte(capabilities))
 	w.Append("serverInfo", d.serverInfo(q))
-	w.Optional("instructions", d.instructions(ctx, a))
+	w.Optional("instructions", d.instructions(r.Context(), a))
 	if next := successor(q); next != nil {
 		w.JSON("_meta", append(append([]byte(`{"`+successorMember+`":`), next...), '}'))
 	}
-	return ended(w)
+	a.result(ended(w))
 }
 
 // successorMember is the member of _meta that describes the next policy.

@@ -20,7 +20,7 @@ func newDurations(registry prometheus.Registerer) *prometheus.HistogramVec {
 	return h
 }
 
-// otherMethod is the label of unknown methods, which come from outside.
+// otherMethod is the label of methods for tasks, and of unknown methods, which come from outside.
 const otherMethod = "_OTHER"
 
 // observe records the duration of an operation. It does nothing if the door was not provisioned with metrics.
@@ -29,10 +29,7 @@ func (d *Door) observe(a *answer, began time.Time) {
 		return
 	}
 	method := a.Method
-	switch method {
-	case "tools/call", "tools/list", "server/discover", "initialize", "ping", "resources/list", "resources/templates/list", "resources/read",
-		"prompts/list", "prompts/get", "completion/complete":
-	default:
+	if m, known := methods[method]; !known || m.task {
 		method = otherMethod
 	}
 	d.durations.WithLabelValues(method, a.fault).Observe(d.now().Sub(began).Seconds())

@@ -169,38 +169,55 @@ func (q *request) withoutPAT(f *reason.Refusal) bool {
 // public reports whether a request needs no PAT, because it reads only what agents.json contains.
 func (a *answer) public() bool {
 	name, _ := a.Params["name"].(string)
-	return a.Method != "tools/call" && !isTaskMethod(a.Method) || name == toolset.Search || name == toolset.Describe
+	return a.Method != "tools/call" && !methods[a.Method].task || name == toolset.Search || name == toolset.Describe
+}
+
+// A method is how the door responds to a method of the protocol.
+type method struct {
+	respond   func(d *Door, r *http.Request, a *answer, call execute.Call)
+	named     string // the member of params that the header Mcp-Name repeats
+	handshake bool   // only revisions with a handshake have it
+	task      bool   // it is for tasks, which only revisions without a handshake have
+}
+
+var methods = map[string]method{
+	"tools/call":               {respond: (*Door).call, named: "name"},
+	"tools/list":               {respond: (*Door).list},
+	"server/discover":          {respond: (*Door).discover},
+	"initialize":               {respond: (*Door).initialize, handshake: true},
+	"ping":                     {respond: of(func(a *answer) { a.result([]byte("{}")) }), handshake: true},
+	"resources/list":           {respond: of(func(a *answer) { a.resources("resources", "uri", documents) })},
+	"resources/templates/list": {respond: of(func(a *answer) { a.resources("resourceTemplates", "uriTemplate", templates) })},
+	"resources/read":           {respond: (*Door).read, named: "uri"},
+	"prompts/list":             {respond: of((*answer).prompts)},
+	"prompts/get":              {respond: of((*answer).prompt), named: "name"},
+	"completion/complete":      {respond: of((*answer).completion)},
+	"tasks/get":                {respond: (*Door).tasks, named: "taskId", task: true},
+	"tasks/update":             {respond: (*Door).tasks, named: "taskId", task: true},
+	"tasks/cancel":             {respond: (*Door).tasks, named: "taskId", task: true},
+}
+
+// of returns a respond that needs only the message.
+func of(respond func(*answer)) func(*Door, *http.Request, *answer, execute.Call) {
+	return func(_ *Door, _ *http.Request, a *answer, _ execute.Call) { respond(a) }
 }
 
 // dispatch responds to a well-formed message.
 func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
-	q := a.request
-	if q.Answer || q.IsNotification() { // the door does not use responses and notifications
+	if a.Answer || a.IsNotification() { // the door does not use responses and notifications
 		a.WriteHeader(http.StatusAccepted)
 		return
 	}
-	withHandshake := !q.revision.alone
-	switch {
-	case q.Method == "tools/call":
-		d.call(r, a, call)
-	case q.Method == "tools/list":
-		d.list(r.Context(), a)
-	case q.Method == "server/discover":
-		a.result(d.discovered(r.Context(), a))
-	case q.Method == "initialize" && withHandshake:
-		a.declareSession()
-		a.result(d.initialized(r.Context(), a))
-	case q.Method == "ping" && withHandshake:
-		a.result([]byte("{}"))
-	case a.besideTools(r.Context()):
-	case a.tasks(r, call):
-	default:
-		status := http.StatusNotFound
-		if withHandshake { // clients of these revisions expect errors with status 200
-			status = http.StatusOK
-		}
-		a.failed(status, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "The method is unknown."})
+	m, known := methods[a.Method]
+	if known && (a.revision.alone && !m.handshake || !a.revision.alone && !m.task) {
+		m.respond(d, r, a, call)
+		return
 	}
+	status := http.StatusNotFound
+	if !a.revision.alone { // clients of these revisions expect errors with status 200
+		status = http.StatusOK
+	}
+	a.failed(status, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "The method is unknown."})
 }
 
 var noStore = []string{"no-store"}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -20,118 +20,81 @@ import (
 // server/resources, Error Handling.
 const notFound = -32002
 
-// A resource is a document of the service at a path below its public URL.
+// A resource is a document of the service at a path below its public URL or, if it has a variable, a family of documents.
 type resource struct {
 	path, name, title, about, mediaType string
 	private                             bool // reading it needs a PAT
+
+	variable string // follows the path
+	query    bool   // the variable is a parameter of the query
 }
 
 // documents are the resources that each service has. Those with a PAT concern the agent of the PAT only.
 var documents = []resource{
-	{"/agents.json", "agents.json", "Catalogue", "All intents with their parameters.", "application/json", false},
-	{"/api/policy", "policy", "Policy", "The terms as ODRL. Agreements name its digest.", "application/ld+json", false},
-	{"/policy.md", "policy.md", "Policy in plain words", "The rules of the policy as sentences. Only the policy itself is binding.", "text/markdown", false},
-	{"/llms.txt", "llms.txt", "Overview", "What the service offers, and where to read more.", "text/markdown", false},
-	{"/errors", "errors", "Reasons of refusals", "Each reason, and what to do.", "application/json", false},
-	{"/api/usage/entries", "usage", "Your charges", "The entries of the agent's account.", "application/json", true},
-}
-
-// A template is a family of resources. Its last part is a variable.
-type template struct {
-	resource
-
-	variable string
-	query    bool // the variable is a parameter of the query
-}
-
-var templates = []template{
-	{resource{"/api/intents/", "intent", "Intent", "One intent with its parameters.", "application/json", false}, "uid", false},
-	{resource{"/errors/", "error", "Reason of a refusal", "What a reason means, and what to do.", "application/json", false}, "reason", false},
+	{"/agents.json", "agents.json", "Catalogue", "All intents with their parameters.", "application/json", false, "", false},
+	{"/api/policy", "policy", "Policy", "The terms as ODRL. Agreements name its digest.", "application/ld+json", false, "", false},
 	{
-		resource{
-			"/api/policy", "agreement", "Policy of an agreement", "The policy with a digest, such as that of your PAT.",
-			"application/ld+json", false,
-		},
+		"/policy.md", "policy.md", "Policy in plain words", "The rules of the policy as sentences. Only the policy itself is binding.",
+		"text/markdown", false, "", false,
+	},
+	{"/llms.txt", "llms.txt", "Overview", "What the service offers, and where to read more.", "text/markdown", false, "", false},
+	{"/errors", "errors", "Reasons of refusals", "Each reason, and what to do.", "application/json", false, "", false},
+	{"/api/usage/entries", "usage", "Your charges", "The entries of the agent's account.", "application/json", true, "", false},
+}
+
+// templates are the families of resources.
+var templates = []resource{
+	{"/api/intents/", "intent", "Intent", "One intent with its parameters.", "application/json", false, "uid", false},
+	{"/errors/", "error", "Reason of a refusal", "What a reason means, and what to do.", "application/json", false, "reason", false},
+	{
+		"/api/policy", "agreement", "Policy of an agreement", "The policy with a digest, such as that of your PAT.", "application/ld+json", false,
 		"digest", true,
 	},
-	{resource{"/api/receipts/", "receipt", "Receipt", "The signed entry of a charge.", "", true}, "execution_id", false},
+	{"/api/receipts/", "receipt", "Receipt", "The signed entry of a charge.", "", true, "execution_id", false},
 	{
-		resource{"/api/usage/statement", "statement", "Statement", "The signed sum of the charges of a month, such as 2026-11.", "", true},
+		"/api/usage/statement", "statement", "Statement", "The signed sum of the charges of a month, such as 2026-11.", "", true,
 		"month", true,
 	},
 }
 
-// besideTools responds to the methods for resources, prompts and completion. It reports whether the method is one of them.
-func (a *answer) besideTools(ctx context.Context) bool {
-	switch a.Method {
-	case "resources/list":
-		a.resources()
-	case "resources/templates/list":
-		a.templates()
-	case "resources/read":
-		a.read(ctx)
-	case "prompts/list":
-		a.prompts()
-	case "prompts/get":
-		a.prompt()
-	case "completion/complete":
-		a.completion()
-	default:
-		return false
-	}
-	return true
-}
-
-// resources responds to resources/list. See MCP 2026-07-28, server/resources, Listing Resources.
-func (a *answer) resources() {
-	list := make([]map[string]any, 0, len(documents))
-	for _, d := range documents {
-		list = append(list, d.member(a.Service.Definition, "uri", a.Service.At(d.path)))
-	}
-	a.listing("resources", list)
-}
-
-// templates responds to resources/templates/list.
-func (a *answer) templates() {
-	list := make([]map[string]any, 0, len(templates))
-	for _, t := range templates {
-		uri := a.Service.At("/") + strings.TrimPrefix(t.path, "/") + "{" + t.variable + "}"
-		if t.query {
-			uri = a.Service.At(t.path) + "{?" + t.variable + "}"
+// resources responds to resources/list and resources/templates/list, with all of the list in one page. kind is the name of the member for
+// the URI. See MCP 2026-07-28, server/resources, Listing Resources.
+func (a *answer) resources(name, kind string, list []resource) {
+	members := make([]map[string]any, 0, len(list))
+	for _, r := range list {
+		uri, about := a.Service.At(r.path), r.about
+		if r.query {
+			uri += "{?" + r.variable + "}"
+		} else if r.variable != "" {
+			uri = a.Service.At("/") + strings.TrimPrefix(r.path, "/") + "{" + r.variable + "}"
 		}
-		list = append(list, t.member(a.Service.Definition, "uriTemplate", uri))
+		if r.private {
+			about += " Needs a PAT of " + a.Service.Issuer + "."
+		}
+		member := map[string]any{kind: uri, "name": r.name, "title": r.title, "description": about}
+		if r.mediaType != "" {
+			member["mimeType"] = r.mediaType
+		}
+		members = append(members, member)
 	}
-	a.listing("resourceTemplates", list)
-}
-
-func (r *resource) member(s *service.Definition, kind, uri string) map[string]any {
-	about := r.about
-	if r.private {
-		about += " Needs a PAT of " + s.Issuer + "."
-	}
-	member := map[string]any{kind: uri, "name": r.name, "title": r.title, "description": about}
-	if r.mediaType != "" {
-		member["mimeType"] = r.mediaType
-	}
-	return member
+	a.listing(name, members)
 }
 
 // listing responds with a whole list, in one page.
 func (a *answer) listing(name string, list any) {
-	result := map[string]any{name: list}
-	if cursor, sent := a.Params["cursor"]; sent && cursor != nil {
+	if a.Params["cursor"] != nil {
 		a.failed(http.StatusOK, invalidParams("The cursor is not valid for this list."))
 		return
 	}
-	a.cacheable(result)
+	a.cacheable(map[string]any{name: list}, listedFor, "public")
 }
 
-// cacheable responds with a result that is the same for every client.
-func (a *answer) cacheable(result map[string]any) {
+// cacheable responds with a result that clients may cache, for a number of milliseconds.
+func (a *answer) cacheable(result map[string]any, ttl int, scope string) {
 	if a.revision.alone {
-		result["resultType"], result["ttlMs"], result["cacheScope"] = "complete", listedFor, "public"
+		result["ttlMs"], result["cacheScope"] = ttl, scope
 	}
-	a.encoded(result)
+	a.plain(result)
 }
 
 // plain responds with a result that concerns this request only.
@@ -139,10 +102,6 @@ func (a *answer) plain(result map[string]any) {
 	if a.revision.alone {
 		result["resultType"] = "complete"
 	}
-	a.encoded(result)
-}
-
-func (a *answer) encoded(result map[string]any) {
 	text, err := json.Marshal(result)
 	if err != nil { // strings and constants can always be encoded
 		text = []byte("{}")
@@ -151,7 +110,7 @@ func (a *answer) encoded(result map[string]any) {
 }
 
 // read responds to resources/read: with the response of the service's listener to a GET request by the same client.
-func (a *answer) read(ctx context.Context) {
+func (*Door) read(r *http.Request, a *answer, _ execute.Call) {
 	uri, _ := a.Params["uri"].(string)
 	target, private, known := resourceAt(a.Service.Definition, uri)
 	switch {
@@ -166,7 +125,7 @@ func (a *answer) read(ctx context.Context) {
 		a.failed(http.StatusOK, &jsonrpc.Error{Code: codeOf(f), Message: refusal.Sentence(f), Data: wire.Envelope(f, a.About(f))})
 		return
 	}
-	d := a.Document(ctx, target)
+	d := a.Document(r.Context(), target)
 	switch {
 	case d.TooLarge:
 		most := strconv.Itoa(door.MaxDocument >> 20)
@@ -178,21 +137,12 @@ func (a *answer) read(ctx context.Context) {
 		} else {
 			content["blob"] = d.Body // encoding/json encodes it in base64
 		}
-		a.contents(content)
+		a.cacheable(map[string]any{"contents": []any{content}}, 0, "private")
 	case d.Status == http.StatusNotFound:
 		a.unknownResource(uri)
 	default:
 		a.failed(http.StatusOK, &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "The resource could not be read.", Data: jsonOrNil(d.Body)})
 	}
-}
-
-// contents responds with the contents of a resource, which the client may keep for itself only.
-func (a *answer) contents(content map[string]any) {
-	result := map[string]any{"contents": []any{content}}
-	if a.revision.alone {
-		result["resultType"], result["ttlMs"], result["cacheScope"] = "complete", 0, "private"
-	}
-	a.encoded(result)
 }
 
 func jsonOrNil(body []byte) []byte {

@@ -88,11 +88,7 @@ func (q *request) compareHeaders() *jsonrpc.Error {
 	if list := q.header["Mcp-Method"]; len(list) != 1 || list[0] != q.Method {
 		return mismatch("Mcp-Method")
 	}
-	member := map[string]string{
-		"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
-		"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
-	}[q.Method]
-	name, named := q.Params[member].(string)
+	name, named := q.Params[methods[q.Method].named].(string)
 	list := q.header["Mcp-Name"]
 	if named && (len(list) != 1 || decoded(list[0]) != name) {
 		return mismatch("Mcp-Name")

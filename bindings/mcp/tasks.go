@@ -111,20 +111,17 @@ func writeTask(w *strictjson.Writer, status string, r execute.Reference) {
 	w.JSON("pollIntervalMs", strconv.AppendInt(nil, taskPollTime.Milliseconds(), 10))
 }
 
-// tasks responds to tasks/get, tasks/update and tasks/cancel. It reports whether the method is one of them.
+// tasks responds to tasks/get, tasks/update and tasks/cancel.
 //
 // The gateway requests nothing from the client during a call, so it ignores the content of tasks/update. A call that has been sent runs to
 // its end, so tasks/cancel has no effect; the extension permits both.
-func (a *answer) tasks(r *http.Request, call execute.Call) bool {
-	if !a.revision.alone || !isTaskMethod(a.Method) {
-		return false
-	}
+func (*Door) tasks(r *http.Request, a *answer, call execute.Call) {
 	if !a.takesTasks() {
 		a.failed(http.StatusBadRequest, &jsonrpc.Error{
 			Code: missingCapability, Message: "The client has not declared the extension " + tasksExtension + ".",
 			Data: []byte(`{"requiredCapabilities":{"extensions":{"` + tasksExtension + `":{}}}}`),
 		})
-		return true
+		return
 	}
 	id, _ := a.Params["taskId"].(string)
 	record, err := execute.Record{}, execute.ErrNoRecord
@@ -141,11 +138,6 @@ func (a *answer) tasks(r *http.Request, call execute.Call) bool {
 	default:
 		a.task(&record)
 	}
-	return true
-}
-
-func isTaskMethod(method string) bool {
-	return method == "tasks/get" || method == "tasks/update" || method == "tasks/cancel"
 }
 
 // task responds with the state of a task. A refused call is complete too: its result has isError. MCP Tasks extension, Task Polling and
@@ -160,16 +152,16 @@ func (a *answer) task(r *execute.Record) {
 	}
 	writeTask(&w, "completed", r.Reference)
 	w.Append("result", func(out []byte) ([]byte, error) {
-		out = append(append(append(out, '{'), a.complete()...), `"content":[`...)
+		out = append(append(out, '{'), a.complete()...)
 		if f := r.Refusal; f != nil {
 			about := a.About(f)
 			about.RequestID = "" // another request made the call
 			wire.WriteTaken(a.Header(), f)
-			out = appendText(append(appendText(out, refusal.Sentence(f)), ','), string(wire.Envelope(f, about)))
-			return append(a.metaOf(append(out, `],"isError":true`...)), '}'), nil
+			out = appendContent(out, refusal.Sentence(f), string(wire.Envelope(f, about)))
+			return append(a.metaOf(append(out, `,"isError":true`...)), '}'), nil
 		}
 		door.WriteHeader(a.Header(), &execute.Result{Charge: r.Charge, Warnings: r.Warnings})
-		out = append(appendText(out, string(r.Output)), ']')
+		out = appendContent(out, string(r.Output))
 		if strictjson.IsObject(r.Output) {
 			out = append(append(out, `,"structuredContent":`...), r.Output...)
 		}

@@ -1,19 +1,19 @@
 package mcp
 
 import (
-	"context"
 	"encoding/base64"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
 // list responds to tools/list. See MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
-func (d *Door) list(ctx context.Context, a *answer) {
-	t := d.tools.Of(ctx, a.Service.Definition)
+func (d *Door) list(r *http.Request, a *answer, _ execute.Call) {
+	t := d.tools.Of(r.Context(), a.Service.Definition)
 	names, tools := a.listed(t)
 	from, ok := after(names, a.Params["cursor"])
 	if !ok {
