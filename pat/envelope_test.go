@@ -379,7 +379,7 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
-	if a.Form != "uagents-chat" || !agreement.InChat(a) || a.Assurance != pat.Fresh {
+	if a.Form != "uagents-chat" || a.Assurance != pat.Fresh {
 		t.Errorf("got %+v", a)
 	}
 	document := pat.PolicyDocument{
@@ -389,7 +389,7 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := pat.VerifyExport(bundle, forms()); err != nil || !agreement.InChat(e.Agreement) {
+	if e, err := pat.VerifyExport(bundle, forms()); err != nil || e.Agreement.Form != "uagents-chat" {
 		t.Errorf("got %+v, %v", e, err)
 	}
 	a.Form = "uagents-envelope"

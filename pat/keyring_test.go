@@ -206,7 +206,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	var set struct{ Keys []map[string]string }
-	if err := json.Unmarshal(must(w.keys.JWKS(w.now())), &set); err != nil || len(set.Keys) != 2 {
+	if err := json.Unmarshal(must(keys.SetOf(w.keys.Keys(w.now()))), &set); err != nil || len(set.Keys) != 2 {
 		t.Fatalf("got %v, %v; want no error and Keys of length 2", set, err)
 	}
 	for _, k := range set.Keys {

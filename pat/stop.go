@@ -42,14 +42,6 @@ type Stop struct {
 	Change  int64 // number of the change that began or ended it: see ViewStore
 }
 
-// ChangedAt returns when the Stop began or, if it has ended, when it ended.
-func (s *Stop) ChangedAt() time.Time {
-	if s.EndedAt.IsZero() {
-		return s.At
-	}
-	return s.EndedAt
-}
-
 // A StopRead is the time at which a View applied a change of a Stop.
 type StopRead struct {
 	Change int64 // Stop.Change

@@ -224,14 +224,6 @@ func (v *View) Fresh(now time.Time) bool {
 // lower may be outdated.
 func (v *View) AgentChanges() uint64 { return v.agents.Load() }
 
-// Blocked reports whether an agent is blocked.
-func (v *View) Blocked(service string, id AgentID) bool {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	_, blocked := v.blocked[subject{service, string(id)}]
-	return blocked
-}
-
 // check returns a *BlockedError or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another
 // renewal: the store decides whether that is still permitted.
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {

@@ -150,13 +150,7 @@ func withPurpose(s SigningKey) []byte {
 	return append(append(bytes.TrimSuffix(bytes.TrimSpace(s.JWK), []byte("}")), `,"uim_purpose":"`+s.Purpose.Name()+`"`...), '}')
 }
 
-// JWKS returns the document of RFC 7517 section 5 with every key that verifies at now. Its keys have the member uim_purpose: pat, receipt,
-// log or card.
-func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
-	return SetOf(k.Keys(now))
-}
-
-// SetOf returns the document of JWKS with the given keys.
+// SetOf returns the document of RFC 7517 section 5 with the given keys. They have the member uim_purpose: pat, receipt, log or card.
 func SetOf(list []SigningKey) ([]byte, error) {
 	keys := []json.RawMessage{}
 	for _, s := range list {

@@ -34,9 +34,6 @@ func Form() pat.Form {
 	}
 }
 
-// InChat reports whether an agreement was made in a chat message, and so names the service only by its address.
-func InChat(a pat.Agreement) bool { return a.Form == formChat }
-
 // Evidence is a signed envelope with an agreement. The id of the agent is its address, which encodes its key. Such a key signs agreements
 // only in this form, and never a JWS. The nonce is the digest of the envelope, so that an envelope can be used only once, even if it is
 // signed again.
