@@ -82,12 +82,9 @@ func actionOf(x *rules.Entry) string {
 
 // about reports whether the question matches the action, the target and the party of a rule.
 func (v *verdict) about(x *rules.Entry) bool {
-	for _, part := range []string{"action", "target", "party"} {
-		if x.Data[part] != nil && !v.premise[premiseKey(x.N, part)] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"action", "target", "party"}, func(part string) bool {
+		return x.Data[part] != nil && !v.premise[premiseKey(x.N, part)]
+	})
 }
 
 // bounds reports whether a constraint is a limit on the use of the rule, and not a condition.

@@ -63,12 +63,8 @@ func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 
 // isQuestion reports whether a tree is a plain question, and not an ODRL document, which has a permission or a @graph.
 func isQuestion(tree map[string]any) bool {
-	for _, k := range []string{"permission", "odrl:permission", "http://www.w3.org/ns/odrl/2/permission", "@graph"} {
-		if _, ok := tree[k]; ok {
-			return false
-		}
-	}
-	return true
+	of := []string{"permission", "odrl:permission", "http://www.w3.org/ns/odrl/2/permission", "@graph"}
+	return !slices.ContainsFunc(of, func(name string) bool { return model.Known(tree, name) })
 }
 
 func readQuestion(tree map[string]any, lenient bool) (Question, error) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -57,12 +58,7 @@ func (d Declaration) Check() error {
 }
 
 func containsUnprintable(s string) bool {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // readDeclared reads the member or claim declared: an object whose members are strings or lists of strings. If present is false, it returns

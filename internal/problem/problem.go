@@ -1,7 +1,10 @@
 // Package problem defines the problems that are found while a document is loaded.
 package problem
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Level is the severity of a Problem. A document with an Error cannot be used.
 type Level string
@@ -43,10 +46,5 @@ func (l *List) Warnf(code, pointer, format string, args ...any) {
 
 // Failed reports whether the list contains an error.
 func (l List) Failed() bool {
-	for _, p := range l {
-		if p.Level == Error {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l, func(p Problem) bool { return p.Level == Error })
 }

@@ -188,18 +188,10 @@ func valueSet(c *model.Constraint) map[string]bool {
 
 // grown returns more if after contains all of before, the reverse of more if before contains all of after, and otherwise Mixed.
 func grown(before, after map[string]bool, more Effect) Effect {
-	within := func(a, b map[string]bool) bool {
-		for k := range a {
-			if !b[k] {
-				return false
-			}
-		}
-		return true
-	}
 	switch {
-	case within(before, after):
+	case model.Within(before, after):
 		return more
-	case within(after, before):
+	case model.Within(after, before):
 		return more.reverse()
 	default:
 		return Mixed

@@ -3,6 +3,7 @@ package relayhost
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
@@ -11,12 +12,7 @@ import (
 type clients []netip.Prefix
 
 func (c clients) trusts(a netip.Addr) bool {
-	for _, p := range c {
-		if p.Contains(a.Unmap()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
 }
 
 // of returns the address or network of the client of a request. Limits count requests under this name.

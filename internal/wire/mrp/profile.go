@@ -3,6 +3,7 @@ package mrp
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode"
 
@@ -104,12 +105,9 @@ func ReadChange(document []byte) (Change, *Error) {
 // Shown reports whether a string can be displayed to people. A string with control characters, characters that change the direction of
 // text, or replacement characters (U+FFFD) cannot.
 func Shown(text string) bool {
-	for _, r := range text {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar
+	})
 }
 
 func (o *object) capability(i int, item any) (c Capability) {

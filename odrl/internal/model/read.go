@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -191,6 +192,16 @@ func (r *reader) isPolicy(m map[string]any) bool {
 // Known reports whether the map has the key.
 func Known[V any](m map[string]V, k string) bool { _, ok := m[k]; return ok }
 
+// Within reports whether b has every key of a.
+func Within(a, b map[string]bool) bool {
+	for k := range a {
+		if !b[k] {
+			return false
+		}
+	}
+	return true
+}
+
 // policy reads one policy.
 func (r *reader) policy(f Field) *Document {
 	o := r.node(f, "a policy", policyRole)
@@ -269,9 +280,7 @@ func (r *reader) types(o *object, d *Document) {
 		if !ok {
 			continue
 		}
-		if d.TypesAt == "" {
-			d.TypesAt = f.Pointer
-		}
+		d.TypesAt = cmp.Or(d.TypesAt, f.Pointer)
 		if iri := r.Expand(s); Absolute(iri) && !r.ofODRL(iri) {
 			if !slices.Contains(d.classes, iri) {
 				d.classes = append(d.classes, iri)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -77,14 +79,7 @@ func (x *formulaReader) arity(e *ast.Expr) int {
 
 // computable reports whether each variable of the term is bound or can be bound by a generator.
 func computable(t *ast.Term, env scope) bool {
-	all := func(list []*ast.Term) bool {
-		for _, t := range list {
-			if !computable(t, env) {
-				return false
-			}
-		}
-		return true
-	}
+	not := func(t *ast.Term) bool { return !computable(t, env) }
 	switch v := t.Value.(type) {
 	case ast.Var:
 		_, ok := env[v]
@@ -95,21 +90,14 @@ func computable(t *ast.Term, env scope) bool {
 				return false
 			}
 		}
-		for _, k := range v[1:] {
-			if _, isVar := k.Value.(ast.Var); !isVar && !computable(k, env) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(v[1:], func(k *ast.Term) bool {
+			_, isVar := k.Value.(ast.Var)
+			return !isVar && not(k)
+		})
 	case ast.Call:
-		return all(v[1:])
+		return !slices.ContainsFunc(v[1:], not)
 	case *ast.Array:
-		for i := range v.Len() {
-			if !computable(v.Elem(i), env) {
-				return false
-			}
-		}
-		return true
+		return !v.Until(not)
 	default:
 		return t.IsGround()
 	}
@@ -121,12 +109,7 @@ func pattern(t *ast.Term, env scope) bool {
 	case ast.Var:
 		return true
 	case *ast.Array:
-		for i := range v.Len() {
-			if !pattern(v.Elem(i), env) && !computable(v.Elem(i), env) {
-				return false
-			}
-		}
-		return true
+		return !v.Until(func(t *ast.Term) bool { return !pattern(t, env) && !computable(t, env) })
 	default:
 		return false
 	}

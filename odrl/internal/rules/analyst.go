@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,20 +61,10 @@ func (a *analyst) claimOf(demands []demand) claim {
 	return c
 }
 
-// within reports whether other requires everything that c requires.
-func (c claim) within(other claim) bool {
-	for name := range c.names {
-		if !other.names[name] {
-			return false
-		}
-	}
-	return true
-}
-
 // conflict reports a permission and a prohibition that can both apply to one request. The message depends on the strategy of the policy
 // (ODRL IM 2.10) and names such a request; at returns the request without facts. conflict returns false if no searches for facts are left.
 func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() ruleMatch) bool {
-	definite := theirs.within(mine) // wherever the permission applies, so does the prohibition
+	definite := model.Within(theirs.names, mine.names) // wherever the permission applies, so does the prohibition
 	strategy := a.form.Strategy()
 	switch voids := strategy == model.VoidOnConflict; {
 	case definite && voids: // reported as an error
@@ -320,11 +311,7 @@ func (a *analyst) duty(d, of, f *model.Atom) {
 	if d.Action == nil || d.Target == nil {
 		return
 	}
-	who := d.Parties["assignee"]
-	if who == nil {
-		who = of.Parties["assignee"]
-	}
-	at, ok := a.meet(d, f, who)
+	at, ok := a.meet(d, f, cmp.Or(d.Parties["assignee"], of.Parties["assignee"]))
 	if !ok {
 		return
 	}

@@ -9,6 +9,8 @@ package local
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
@@ -45,10 +47,7 @@ func (n *Node) leave(c *Connection) {
 	if n.agents[c.address] == c {
 		delete(n.agents, c.address)
 	}
-	others := make([]*Connection, 0, len(n.agents))
-	for _, other := range n.agents {
-		others = append(others, other)
-	}
+	others := slices.Collect(maps.Values(n.agents))
 	n.mu.Unlock()
 	for _, other := range others {
 		other.drop(c)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
@@ -75,12 +76,7 @@ func (m DataModel) types() map[string]Type {
 }
 
 func (e And) fits(m map[string]Type) bool {
-	for _, part := range e {
-		if !part.fits(m) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e, func(part Expr) bool { return !part.fits(m) })
 }
 
 func (e Or) fits(m map[string]Type) bool  { return And(e).fits(m) }
