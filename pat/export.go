@@ -278,9 +278,7 @@ type exportReader struct {
 }
 
 func (r *exportReader) fault(name string) {
-	if r.faulty == "" {
-		r.faulty = name
-	}
+	r.faulty = cmp.Or(r.faulty, name)
 }
 
 func (r *exportReader) object(name string) map[string]any {

@@ -1,6 +1,7 @@
 package pat
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -56,9 +57,7 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	if c.Leeway < 0 || c.Leeway > maxLeeway || c.Grace < 0 || c.Grace > maxGrace {
 		return nil, fmt.Errorf("leeway must be 0 to %s, and renew_grace 0 to %s", maxLeeway, maxGrace)
 	}
-	if c.Cached == 0 {
-		c.Cached = defaultCached
-	}
+	c.Cached = cmp.Or(c.Cached, defaultCached)
 	return &Verifier{c, cache.New(cache.Options[[sha256.Size]byte, *cachedPAT]{Max: c.Cached})}, nil
 }
 

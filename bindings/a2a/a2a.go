@@ -4,6 +4,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -232,10 +233,7 @@ func (x *exchange) read(name *string) bool {
 // speaksVersion responds with an error and returns false unless the request uses version 1.0. A request without a version uses version 0.3.
 // A2A 1.0, 3.6.2.
 func (x *exchange) speaksVersion() bool {
-	requested := x.r.Header.Get(versionKey)
-	if requested == "" {
-		requested = x.r.URL.Query().Get(versionKey)
-	}
+	requested := cmp.Or(x.r.Header.Get(versionKey), x.r.URL.Query().Get(versionKey))
 	if strings.TrimSpace(requested) == version {
 		return true
 	}

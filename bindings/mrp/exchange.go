@@ -1,6 +1,7 @@
 package mrp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"mime"
@@ -182,9 +183,7 @@ func (x *exchange) message(of answer, prefix string) *wire.Send {
 		Recipient: x.received.Sender, ContentType: of.contentType, Body: of.body, InReplyTo: x.received.ID, ThreadID: x.received.ThreadID,
 		IdempotencyKey: keyOf(prefix, x.received.ID),
 	}
-	if m.ThreadID == "" {
-		m.ThreadID = x.received.ID
-	}
+	m.ThreadID = cmp.Or(m.ThreadID, x.received.ID)
 	if x.sealed == "" || len(of.body) > wire.MaxBody {
 		return &m
 	}

@@ -1,6 +1,7 @@
 package connlimit
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -115,9 +116,7 @@ func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 func (c *Conn) reads(size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.whole == 0 {
-		c.whole = size
-	}
+	c.whole = cmp.Or(c.whole, size)
 	if c.waits && c.whole == size {
 		return true
 	}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -112,10 +113,8 @@ type Document struct {
 // Get fetches a public document. It follows at most three redirects, and accepts a compressed response. The error wraps ErrRefused, or is
 // an *Error, which wraps ErrTooLarge if the document is larger than d.Max.
 func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
-	if d.Accept == "" {
-		d.Accept = "application/json"
-	}
-	r := Request{Method: http.MethodGet, URL: address, Header: http.Header{"Accept": {d.Accept}}, Max: d.Max, From: d.From}
+	accept := http.Header{"Accept": {cmp.Or(d.Accept, "application/json")}}
+	r := Request{Method: http.MethodGet, URL: address, Header: accept, Max: d.Max, From: d.From}
 	if d.ETag != "" {
 		r.Header.Set("If-None-Match", d.ETag)
 	}

@@ -1,6 +1,9 @@
 package money
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // hundredths is the number of minor units in one unit of most currencies; other currencies have none, or thousandths (ISO 4217, list one).
 const hundredths = 100
@@ -12,11 +15,7 @@ var minorUnits = map[string]int64{
 
 // minorUnit returns the minor unit of a currency, such as a cent, in billionths of the currency.
 func minorUnit(currency string) int64 {
-	in := minorUnits[currency]
-	if in == 0 {
-		in = hundredths
-	}
-	return Unit / in
+	return Unit / cmp.Or(minorUnits[currency], hundredths)
 }
 
 // Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents. times is that

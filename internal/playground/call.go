@@ -2,6 +2,7 @@ package playground
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -164,11 +165,7 @@ type response struct {
 func (w *response) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *response) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
+func (w *response) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
 
 // Write implements http.ResponseWriter.
 func (w *response) Write(data []byte) (int, error) {

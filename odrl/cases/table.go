@@ -3,6 +3,7 @@
 package cases
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -110,9 +111,7 @@ func (l *loader) complete(f *Table, i int) {
 	}
 	c.Request = l.merged(at+".request", c.Request, "defaults.request", f.Defaults.Request)
 	c.World = l.merged(at+".world", c.World, "defaults.world", f.Defaults.World)
-	if c.DutyMode == "" {
-		c.DutyMode = f.Defaults.DutyMode
-	}
+	c.DutyMode = cmp.Or(c.DutyMode, f.Defaults.DutyMode)
 	c.Lenient = c.Lenient || f.Defaults.Lenient
 	positions := l.Positions()
 	c.Line, c.Lines = positions.Nearest(at).Line, map[string]int{}

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/uimgate/uimgate/odrl/internal/model"
@@ -82,9 +83,7 @@ func verb(action, what string) string {
 
 // fill puts an asset and a party into a verb.
 func fill(verb, what, who string) string {
-	if what == "" {
-		what = "the asset"
-	}
+	what = cmp.Or(what, "the asset")
 	var b strings.Builder
 	for _, r := range verb { // one pass: what and who are from the document, and may contain % and &
 		switch r {

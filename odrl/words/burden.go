@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -182,13 +183,7 @@ func compareCharges(before, after []odrl.Charge) []difference {
 	old, now := sums(before), sums(after)
 	var list []difference
 	for _, currency := range bothKeys(old, now) {
-		was, is := old[currency], now[currency]
-		if was == nil {
-			was = new(big.Rat)
-		}
-		if is == nil {
-			is = new(big.Rat)
-		}
+		was, is := cmp.Or(old[currency], new(big.Rat)), cmp.Or(now[currency], new(big.Rat))
 		effect := map[int]Effect{1: Worse, -1: Better, 0: Same}[is.Cmp(was)]
 		if effect != Same {
 			list = append(list, difference{effect, "It costs " + amount(is, currency) + ", instead of " + amount(was, currency) + "."})

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -68,9 +69,7 @@ func (s speech) time(c *model.Constraint) (string, bool) {
 // wordTime describes a comparison with an instant. at describes the instant, and edge describes the instant as the start or end of
 // something. An empty edge means at.
 func wordTime(operator, at, edge string) (string, bool) {
-	if edge == "" {
-		edge = at
-	}
+	edge = cmp.Or(edge, at)
 	words, ok := map[string]string{
 		"lt": "before " + edge, "lteq": "no later than " + at, "gt": "after " + at, "gteq": "no earlier than " + edge, "eq": "at " + at,
 		"neq": "at any time except " + at,
@@ -107,9 +106,7 @@ func clockClause(from, to int64, within bool) string {
 	if !within {
 		from, to = to%int64(model.Day), from
 	}
-	if to == 0 {
-		to = int64(model.Day)
-	}
+	to = cmp.Or(to, int64(model.Day))
 	s := "from " + clockTime(from) + " until just before " + clockTime(to)
 	if from > to {
 		s += " on the next day"

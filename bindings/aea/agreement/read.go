@@ -8,6 +8,7 @@
 package agreement
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -27,10 +28,7 @@ var (
 // ParseKey parses a public key in the ledger's encoding. An empty ledger means fetchai, the default of the framework. The error is
 // ErrKey.
 func ParseKey(ledger, text string) (identity.PublicKey, error) {
-	if ledger == "" {
-		ledger = string(identity.Fetchai)
-	}
-	key, err := identity.ParsePublicKey(identity.Ledger(ledger), text)
+	key, err := identity.ParsePublicKey(cmp.Or(identity.Ledger(ledger), identity.Fetchai), text)
 	if err != nil {
 		return identity.PublicKey{}, ErrKey
 	}

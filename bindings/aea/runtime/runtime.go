@@ -12,6 +12,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -51,16 +52,10 @@ type Runtime struct {
 
 // New returns the runtime of the agent with the given address. The address must not be a public id.
 func New(address string, o Options) *Runtime {
-	if o.Limits == (Limits{}) {
-		o.Limits = DefaultLimits
-	}
-	if o.Limits.Handler == 0 {
-		o.Limits.Handler = DefaultLimits.Handler
-	}
+	o.Limits = cmp.Or(o.Limits, DefaultLimits)
+	o.Limits.Handler = cmp.Or(o.Limits.Handler, DefaultLimits.Handler)
 	o.Limits = o.Limits.within(membudget.Limit() / int64(max(o.Agents, 1)))
-	if o.Log == nil {
-		o.Log = zap.NewNop()
-	}
+	o.Log = cmp.Or(o.Log, zap.NewNop())
 	ofSkill := func(skill wire.PublicID) *dialogue.Dialogues {
 		return dialogue.New(skill.String(), o.Limits.Dialogues, o.Now)
 	}

@@ -2,6 +2,7 @@ package skill
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -217,11 +218,7 @@ type response struct {
 func (w *response) Header() http.Header { return w.header }
 
 // WriteHeader sets the status. Later calls have no effect.
-func (w *response) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
+func (w *response) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
 
 func (w *response) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"cmp"
+
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -58,10 +60,7 @@ func (r *Relay) entries(c *call) (any, *wire.Error) {
 	if refused != nil {
 		return nil, refused
 	}
-	kind := q.Get("type")
-	if kind == "" {
-		kind = q.Get("entry_type")
-	}
+	kind := cmp.Or(q.Get("type"), q.Get("entry_type"))
 	if kind != "" && kind != string(wire.Allow) && kind != string(wire.Block) {
 		return nil, wire.Refuse(wire.BadRequest, "type must be one of allow, block")
 	}

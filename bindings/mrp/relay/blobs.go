@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"encoding/hex"
 	"mime"
 	"net/http"
@@ -19,10 +20,7 @@ func blobOf(b mail.Blob) wire.Blob {
 
 // upload stores a blob. The content is already in a file, and the signature of the request covers its digest.
 func (r *Relay) upload(w http.ResponseWriter, c *call) *wire.Error {
-	kind := c.Header.Get("Content-Type")
-	if kind == "" {
-		kind = wire.TypeBlob
-	}
+	kind := cmp.Or(c.Header.Get("Content-Type"), wire.TypeBlob)
 	if _, _, err := mime.ParseMediaType(kind); err != nil || len(kind) > wire.MaxContentType {
 		return wire.Refuse(wire.BadRequest, "Content-Type must be a media type of at most 256 characters")
 	}

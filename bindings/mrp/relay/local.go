@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -90,12 +91,8 @@ func (l *Local) Update(ctx context.Context, change wire.Change) error {
 
 // Send sends a message. If the relay refuses it, the error is a *wire.Error.
 func (l *Local) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
-	if s.ContentType == "" {
-		s.ContentType = wire.TypeJSON
-	}
-	if s.ExpiresIn == 0 {
-		s.ExpiresIn = int64(wire.DefaultExpiry.Seconds())
-	}
+	s.ContentType = cmp.Or(s.ContentType, wire.TypeJSON)
+	s.ExpiresIn = cmp.Or(s.ExpiresIn, int64(wire.DefaultExpiry.Seconds()))
 	receipt, _, refused := l.relay.take(ctx, l.key, s, nil, nil)
 	if refused != nil {
 		return wire.Receipt{}, refused

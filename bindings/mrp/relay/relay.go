@@ -110,9 +110,7 @@ func New(o Options) (*Relay, error) {
 	}
 	o.Tolerance = cmp.Or(o.Tolerance, wire.Tolerance)
 	o.Version = cmp.Or(o.Version, "unknown")
-	if o.Log == nil {
-		o.Log = zap.NewNop()
-	}
+	o.Log = cmp.Or(o.Log, zap.NewNop())
 	if o.Client == nil {
 		o.Client = peer
 	}

@@ -1,6 +1,7 @@
 package aea
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/uimgate/uimgate/internal/regex"
@@ -31,11 +32,7 @@ func ParsePublicID(s string) (PublicID, error) {
 	if parts == nil {
 		return PublicID{}, fmt.Errorf("%w: not a public id", ErrUndecodable)
 	}
-	id := PublicID{Author: parts[1], Name: parts[2], Version: parts[3]}
-	if id.Version == "" {
-		id.Version = "latest"
-	}
-	return id, nil
+	return PublicID{Author: parts[1], Name: parts[2], Version: cmp.Or(parts[3], "latest")}, nil
 }
 
 // IsComponent reports whether an address is a public id. Such an address belongs to a component and not to an agent.

@@ -1,6 +1,7 @@
 package mrp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -127,9 +128,7 @@ func (o *object) send() (Send, *Error) {
 		ExpiresIn: o.whole("expires_in", 1, int64(MaxExpiry/time.Second), int64(DefaultExpiry/time.Second)),
 		Metadata:  o.asSent("metadata", MaxMetadata), Body: body,
 	}
-	if s.ContentType == "" {
-		s.ContentType = TypeJSON
-	}
+	s.ContentType = cmp.Or(s.ContentType, TypeJSON)
 	if !Shown(s.ContentType) {
 		o.fail(BadRequest, "content_type", "contains characters that are not allowed in a content type")
 	}

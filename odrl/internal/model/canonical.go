@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -300,9 +301,7 @@ func (w *writer) literal(l Literal) any {
 	}
 	if number, ok := value.(json.Number); ok && strictjson.Exact(number) != nil {
 		value = string(number)
-		if l.dataType == "" {
-			l.dataType = "http://" + xsdNS + "decimal"
-		}
+		l.dataType = cmp.Or(l.dataType, "http://"+xsdNS+"decimal")
 	}
 	switch {
 	case l.Window && !strings.Contains(l.Start, "/"):

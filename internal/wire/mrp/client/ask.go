@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,9 +91,7 @@ func ReadResponse(m wire.Message) (r wire.Response, err error) {
 // received, before Open. Reply sets the recipient and the thread of s.
 func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.Receipt, error) {
 	s.Recipient, s.InReplyTo, s.ThreadID = to.Sender, to.ID, to.ThreadID
-	if s.ThreadID == "" {
-		s.ThreadID = to.ID
-	}
+	s.ThreadID = cmp.Or(s.ThreadID, to.ID)
 	if to.ContentType == wire.TypeEncrypted {
 		var err error
 		if s, err = e2e.SealAnswer(c.o.Key, s, to.Body); err != nil {
@@ -274,11 +273,7 @@ func (w *replyWait) look(m wire.Message) (wire.Message, bool, error) {
 // readProgress reads an agent's progress report; older agents write stage instead of state.
 func readProgress(body []byte) (p wire.Progress) {
 	tree, _ := strictjson.DecodeObject(body)
-	p.State, p.Detail = tree.Text("state"), shown(tree.Text("detail"), maxText)
-	if p.State == "" {
-		p.State = tree.Text("stage")
-	}
-	p.State = shown(p.State, wire.MaxName)
+	p.State, p.Detail = shown(cmp.Or(tree.Text("state"), tree.Text("stage")), wire.MaxName), shown(tree.Text("detail"), maxText)
 	if f, err := tree.Number("progress").Float64(); err == nil {
 		p.Progress = min(max(f, 0), 1)
 	}

@@ -51,9 +51,7 @@ const (
 // The relay counts a message as delivered once the handler has processed it, but at the latest half a minute after sending it. A
 // polled message counts as delivered immediately.
 func (c *Client) Listen(ctx context.Context, o ListenOptions, handle Handler) error {
-	if o.Seen == nil {
-		o.Seen = Remember()
-	}
+	o.Seen = cmp.Or(o.Seen, Remember())
 	if o.Failed == nil {
 		o.Failed = func(wire.Message, error) {}
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"strings"
 	"unicode/utf8"
@@ -26,10 +27,7 @@ func SealAnswer(private ed25519.PrivateKey, s wire.Send, to []byte) (wire.Send, 
 }
 
 func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Send, error) {
-	inner := s.ContentType
-	if inner == "" {
-		inner = wire.TypeJSON
-	}
+	inner := cmp.Or(s.ContentType, wire.TypeJSON)
 	plaintext, err := bound(inner, s.Body, answers)
 	if err != nil {
 		return wire.Send{}, err
