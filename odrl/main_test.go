@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain sets a higher GOGC than make test does, because these tests spend most of their time on allocating policies.
+// TestMain sets the GOGC of make test for all other runs, because these tests spend most of their time on allocating policies.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())

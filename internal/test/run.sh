@@ -30,9 +30,11 @@ case "${1:-}" in --race | --race=all)
     for package in "${left_out[@]}"; do flags+=("-gcflags=$package/...=$blind"); done
   fi
   shift
+  collections=200
   export GORACE=atexit_sleep_ms=0 # by default a process sleeps for a second before it exits
   ;;
 *)
+  collections=400
   export CGO_ENABLED=0 # as releases are built
   flags=(-vet=off) # vet checks every dependency too; make check and make lint run it
   ;;
@@ -59,6 +61,7 @@ if [ "${*: -1}" = ./... ]; then
   set -- "${@:1:$#-1}" ./internal/soak ./gateway/console ./cmd/uimgate ./internal/daemon ./store/sqlstore ./bindings ./examples ./sdk/... ./gateway ./...
 fi
 
-export GOGC=${GOGC:-200} # fewer garbage collections: they take a quarter of the time
+# With the default of 100, garbage collections take a quarter of the time. Under the race detector, tests need several times the memory.
+export GOGC=${GOGC:-$collections}
 "$go" run "$gotestsum" --format pkgname --format-icons text --hide-summary=skipped -- \
   -timeout 30m -p "$((2 * cores))" ${flags[@]+"${flags[@]}"} "$@"
