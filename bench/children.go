@@ -137,6 +137,18 @@ func (c *child) usage(ctx context.Context) (usage, error) {
 	return u, json.Unmarshal(text, &u)
 }
 
+// idleTime returns the processor time that a gateway takes within lastWork when it has no work to do.
+func (c *child) idleTime(ctx context.Context) (time.Duration, error) {
+	time.Sleep(lastWork)
+	before, err := c.usage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(lastWork)
+	after, err := c.usage(ctx)
+	return after.CPU - before.CPU, err
+}
+
 func ready(a addresses) error { return json.NewEncoder(os.Stdout).Encode(a) }
 
 // runUpstream responds to /products/{n} with n products.

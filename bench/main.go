@@ -205,9 +205,13 @@ type figures struct {
 
 // compare runs the targets in turn, round after round, so that noise affects all of them equally.
 func compare(ctx context.Context, targets []target, agents []agent, connections, rounds, calls int) ([]figures, error) {
-	best := make([]figures, len(targets))
-	for _, t := range targets { // warm up connections, caches and the garbage collector
-		if _, err := load(ctx, t, t.callers(agents), connections, calls/10+connections); err != nil {
+	best, idle := make([]figures, len(targets)), make([]time.Duration, len(targets))
+	for i, t := range targets { // warm up connections, caches and the garbage collector
+		_, err := load(ctx, t, t.callers(agents), connections, calls/10+connections)
+		if err == nil && t.charged {
+			idle[i], err = t.of.idleTime(ctx)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
@@ -237,7 +241,7 @@ func compare(ctx context.Context, targets []target, agents []agent, connections,
 			n := float64(len(times))
 			m := figures{
 				rate: n / took.Seconds(), p50: times[len(times)/2], p99: times[len(times)*99/100], rss: after.RSS,
-				cpu: (after.CPU - before.CPU).Seconds() * 1000 / n, allocs: float64(after.Allocs-before.Allocs) / n,
+				cpu: (after.CPU - before.CPU - idle[i]).Seconds() * 1000 / n, allocs: float64(after.Allocs-before.Allocs) / n,
 			}
 			best[i] = better(best[i], m)
 		}
