@@ -7,7 +7,8 @@
 //	        the same free call without telemetry, with traces of 1 % of the calls sent to a collector, and with traces of all
 //	doors   the same call over each protocol: CPU time as multiples of that over HTTP
 //	paid    paid calls with and without receipts, on both engines. Each charge is durable before the upstream is called, and its
-//	        capture before the response is sent
+//	        capture before the response is sent. The CPU time of a call includes what the gateway does later: it writes charges
+//	        into the tables, and appends them to the log
 //	evidence
 //	        the size of receipts and of what is kept for each charge, and how fast verify-ledger is, on SQLite
 //	grants  units of one limit, granted by one and by three replicas, and the round trips to the database

@@ -11,9 +11,9 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// paid measures calls that charge, through complete gateways on each engine: one that adds receipts to its responses, one that does not, and
-// one for calls with a proof of key. Each gateway has its own database: a shared one would be larger, and the calls of one row would leave
-// work for the next.
+// paid measures calls that charge, through complete gateways on each engine: one that adds receipts to its responses, one that does not,
+// and one for calls with a proof of key. Each gateway has its own database: a shared one would be larger, and the calls of one row would
+// leave work for the next.
 func paid(ctx context.Context, p plan) (err error) {
 	type engine struct {
 		name   string
