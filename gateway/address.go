@@ -29,16 +29,3 @@ func (s *Server) client(r *http.Request) netip.Addr {
 func trusts(s *service.Snapshot, remote string) bool {
 	return len(s.Proxies) > 0 && s.Trusts(connlimit.Peer(remote))
 }
-
-// countedAs returns connlimit.CountedAs(client). remote is the connection's address with its port: if it begins with the IPv4 address of
-// the client, countedAs returns that part of remote to avoid an allocation.
-func countedAs(client netip.Addr, remote string) string {
-	var space [15]byte // the length of the longest IPv4 address
-	if client.Is4() {
-		text := client.AppendTo(space[:0])
-		if n := len(text); n < len(remote) && remote[:n] == string(text) && remote[n] == ':' {
-			return remote[:n]
-		}
-	}
-	return connlimit.CountedAs(client)
-}

@@ -90,19 +90,18 @@ func payment(r *http.Request, s *service.Service) (*x402.Payload, error) {
 
 // readCall reads the body of a call. uid is the escaped intent uid in the path, or empty if the path has none.
 func readCall(r *http.Request, s *service.Service, uid string) (call execute.Request, err error) {
-	err = wire.Parse(r, s.MaxBody, func(body []byte) error {
-		if uid == "" {
-			call, err = door.ReadExecute(body, s)
-			return err
-		}
-		tree, err := wire.ObjectOf(body)
-		if err != nil {
-			return err
-		}
-		call, err = door.ParseNamed(tree, s, uid)
-		return err
-	})
-	return call, err
+	body, err := wire.ReadJSON(r, s.MaxBody)
+	if err != nil {
+		return call, err
+	}
+	if uid == "" {
+		return door.ReadExecute(body, s)
+	}
+	tree, err := wire.ObjectOf(body)
+	if err != nil {
+		return call, err
+	}
+	return door.ParseNamed(tree, s, uid)
 }
 
 // Header values that responses share. They must not be modified.

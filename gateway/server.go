@@ -165,7 +165,7 @@ func (s *Server) guard(c echo.Context) {
 	r = r.WithContext(x)
 	c.SetRequest(r)
 	x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
-	x.address = countedAs(x.client, r.RemoteAddr)
+	x.address = connlimit.CountedAs(x.client)
 	x.span = s.Traces.Begin(r.Header.Get(headerTraceparent))
 	if x.origin = door.OriginOf(x.Context); x.origin != nil {
 		x.address = string(x.origin.Sender)

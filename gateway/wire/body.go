@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -26,12 +25,12 @@ const MaxValues = 100_000
 
 // ReadObject reads the body of a request as one JSON object of at most MaxValues values. maxBytes is the maximum size of the body. The
 // memory comes from the membudget share in the context of the request. The error is a *reason.Refusal.
-func ReadObject(r *http.Request, maxBytes int64) (tree strictjson.Object, err error) {
-	err = Parse(r, maxBytes, func(data []byte) error {
-		tree, err = ObjectOf(data)
-		return err
-	})
-	return tree, err
+func ReadObject(r *http.Request, maxBytes int64) (strictjson.Object, error) {
+	data, err := ReadJSON(r, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	return ObjectOf(data)
 }
 
 // ObjectOf parses the body of a request as a JSON object of at most MaxValues values. The error is a *reason.Refusal.
@@ -43,38 +42,17 @@ func ObjectOf(data []byte) (strictjson.Object, error) {
 	return tree, nil
 }
 
-// Parse reads the body of a request like ReadJSON, and calls parse with it. parse must not retain the bytes: Parse overwrites them after
-// parse returns. The error is a *reason.Refusal or the error of parse.
-func Parse(r *http.Request, maxBytes int64, parse func(data []byte) error) error {
-	space, _ := spaces.Get().(*[shortBody]byte)
-	data, err := readJSON(r, maxBytes, space[:])
-	if err == nil {
-		err = parse(data)
-	}
-	clear(space[:])
-	spaces.Put(space)
-	return err
-}
-
-// spaces are buffers for short bodies that are being parsed.
-var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
-
 // ReadJSON reads the body of a request whose media type is JSON. maxBytes is the maximum size of the body. In addition
 // to JSON, it accepts the media types in also. The memory for the body, and for parsing it with strictjson, comes from
 // the membudget share in the context of the request. The error is a *reason.Refusal.
 func ReadJSON(r *http.Request, maxBytes int64, also ...string) ([]byte, error) {
-	return readJSON(r, maxBytes, nil, also...)
-}
-
-// readJSON implements ReadJSON. It reads a short body into space, unless space is nil.
-func readJSON(r *http.Request, maxBytes int64, space []byte, also ...string) ([]byte, error) {
 	if !acceptable(r.Header.Get("Content-Type"), also...) {
 		return nil, reason.UnsupportedMediaType.Refusal("")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must not be compressed.")
 	}
-	data, err := readBody(r, maxBytes, space)
+	data, err := ReadBody(r, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +99,8 @@ const shortBody = 4 << 10
 
 // ReadBody reads the body of a request. maxBytes is the maximum size of the body. The memory comes from the membudget share in the context
 // of the request. The error is a *reason.Refusal.
-func ReadBody(r *http.Request, maxBytes int64) ([]byte, error) { return readBody(r, maxBytes, nil) }
-
-func readBody(r *http.Request, maxBytes int64, space []byte) ([]byte, error) {
-	data, err := readAll(r, maxBytes, space)
+func ReadBody(r *http.Request, maxBytes int64) ([]byte, error) {
+	data, err := readAll(r, maxBytes)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", maxBytes)
 	}
@@ -139,13 +115,10 @@ func readBody(r *http.Request, maxBytes int64, space []byte) ([]byte, error) {
 	return data, nil
 }
 
-func readAll(r *http.Request, maxBytes int64, space []byte) ([]byte, error) {
+func readAll(r *http.Request, maxBytes int64) ([]byte, error) {
 	share := membudget.Of(r.Context())
 	if n := r.ContentLength; 0 <= n && n <= min(maxBytes, shortBody) {
-		if space == nil {
-			space = make([]byte, n)
-		}
-		data := space[:n]
+		data := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, data); err != nil {
 			return nil, err
 		}
