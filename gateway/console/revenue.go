@@ -35,7 +35,7 @@ func (r *request) revenue(q billing.RevenueQuery) (revenue, error) {
 		return revenue{}, err
 	}
 	fresh := revenue{Page: found, at: at}
-	if time.Since(began) >= slowRevenue { //nolint:forbidigo // as above
+	if time.Since(began) >= slowRevenue {
 		r.console.revenues.Set(key, fresh)
 	}
 	return fresh, nil

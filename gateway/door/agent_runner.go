@@ -16,8 +16,8 @@ type agentRunner[A Agent] struct {
 
 func newAgentRunner[A Agent](a A) *agentRunner[A] {
 	r := &agentRunner[A]{agent: a, ended: make(chan struct{})}
-	r.working, r.cut = context.WithCancel(context.Background())
-	r.taking, r.stop = context.WithCancel(r.working)
+	r.working, r.cut = context.WithCancel(context.Background()) //nolint:gosec // run calls it at the end
+	r.taking, r.stop = context.WithCancel(r.working) //nolint:gosec // it ends with working
 	return r
 }
 

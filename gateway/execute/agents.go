@@ -11,8 +11,8 @@ import (
 // maxKeys is the maximum number of cached keys of agreements.
 const maxKeys = 10_000
 
-// agreedKey returns the key of the agreement, with which proofs of calls are verified. An agreement that a consent created has no key, so its calls cannot have proofs: the error is
-// then a *pat.ProofError.
+// agreedKey returns the key of the agreement, with which proofs of calls are verified. An agreement that a consent created has no key, so
+// its calls cannot have proofs: the error is then a *pat.ProofError.
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error) {
 	if e.claims.Assurance == pat.Consent {
 		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT is based on a person's consent, which has no key: sign an agreement with a key"}

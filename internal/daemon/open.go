@@ -143,7 +143,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	p.notices = p.newNotifier()
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
-	p.server = gateway.New(gateway.Config{ //nolint:contextcheck // handlers have the contexts of their requests
+	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys,
 		Ledger: p.store, Receipts: p.receipts, Cashier: p.cashier, Metrics: p.metrics,
 		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,

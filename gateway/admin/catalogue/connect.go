@@ -25,7 +25,7 @@ type ConnectionQuery struct {
 }
 
 // Connections returns how clients connect to a service through the doors that are open.
-func (o *Operations) Connections(_ context.Context, s *service.Service, q ConnectionQuery) (api.Page[Connection], error) {
+func (o *Operations) Connections(_ context.Context, s *service.Service, _ ConnectionQuery) (api.Page[Connection], error) {
 	t := door.Target{URL: s.PublicURL.String(), Intent: exampleIntent(s), Name: cmp.Or(toolname.Domain(s.Issuer), s.ID)}
 	page := api.Page[Connection]{Items: []Connection{}}
 	add := func(name string, list []door.Connection) {

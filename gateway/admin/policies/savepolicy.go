@@ -35,7 +35,7 @@ type PolicyText struct {
 }
 
 // PolicyText returns the present contents of the file of the policy in force.
-func (o *Operations) PolicyText(_ context.Context, s *service.Service, q PolicyTextQuery) (PolicyText, error) {
+func (o *Operations) PolicyText(_ context.Context, s *service.Service, _ PolicyTextQuery) (PolicyText, error) {
 	text, err := readPolicyFile(s.PolicyFile)
 	if err != nil {
 		return PolicyText{}, err

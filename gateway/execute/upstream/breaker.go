@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-// A breaker stops the calls to one intent for a while if they fail too often: after Config.Breaker.Failures consecutive failures of at least two
+// A breaker stops the calls to one intent for a while if they fail too often: after settings.Failures consecutive failures of at least two
 // agents. The failures of one agent count for at most half of that number, rounded up. If only the calls of one agent fail, only the calls
 // of that agent are stopped.
 type breaker struct {

@@ -299,7 +299,8 @@ func TestErrorResponses(t *testing.T) {
 		{300, "", `{"message":"choose"}`, &upstream.StatusError{Status: 300}},
 	} {
 		t.Run(fmt.Sprint(tt.status, tt.body), func(t *testing.T) {
-			cfg := settings(t, raw(t, fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s", tt.status, tt.header, len(tt.body), tt.body)).URL)
+			answer := fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s", tt.status, tt.header, len(tt.body), tt.body)
+			cfg := settings(t, raw(t, answer).URL)
 			cfg.AuthHeaders = headers("X-Api-Key", "s3cret")
 			cfg.Now = func() time.Time { return now }
 			u := open(t, cfg)

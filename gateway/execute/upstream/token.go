@@ -65,7 +65,9 @@ func newTokens(cfg Config) *tokens {
 		MaxIdleConns:    1, IdleConnTimeout: cfg.Pool.IdleTimeout, MaxResponseHeaderBytes: maxHeader,
 	}
 	return &tokens{
-		source: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), TokenURL: o.TokenURL.String(), Scopes: o.Scopes},
+		source: clientcredentials.Config{
+			ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), TokenURL: o.TokenURL.String(), Scopes: o.Scopes,
+		},
 		client: &http.Client{
 			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect must not carry the secret

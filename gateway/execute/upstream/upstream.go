@@ -122,7 +122,8 @@ type Upstream struct {
 	report  toolsReport
 }
 
-// New returns an Upstream. It checks the URL, the paths and the headers. An error names the invalid setting, but never contains a credential.
+// New returns an Upstream. It checks the URL, the paths and the headers. An error names the invalid setting, but never contains a
+// credential.
 func New(cfg Config) (*Upstream, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
