@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -89,50 +90,40 @@ func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(conte
 // move moves all rows of a service to another id. That id must have no state except offered policies and the state that follows from
 // them.
 func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
-	run := func(query string, args ...any) error {
-		if _, err := t.ExecContext(ctx, u.db.Dialect().Rewrite(query), args...); err != nil {
-			return fmt.Errorf("%s: %w", query, err)
+	var failed error // of the first statement that failed
+	run := func(query string, args ...any) {
+		if failed != nil {
+			return
 		}
-		return nil
+		if _, err := t.ExecContext(ctx, u.db.Dialect().Rewrite(query), args...); err != nil {
+			failed = fmt.Errorf("%s: %w", query, err)
+		}
 	}
 	tables := slices.DeleteFunc(slices.Clone(ServiceTables), func(table string) bool {
 		return table == "nonces" && u.db.Sharing() == engine.Exclusive
 	})
 	for _, table := range slices.Backward(tables) {
-		if err := run("DELETE FROM "+table+" WHERE service = ?", to); err != nil {
-			return err
-		}
+		run("DELETE FROM "+table+" WHERE service = ?", to)
 	}
 	for _, table := range referred {
 		columns, err := otherColumns(ctx, t, table)
 		if err != nil {
-			return err
+			return cmp.Or(failed, err)
 		}
-		if err := run("INSERT INTO "+table+" (service, "+columns+") SELECT CAST(? AS TEXT), "+columns+" FROM "+table+" WHERE service = ?",
-			to, from); err != nil {
-			return err
-		}
+		run("INSERT INTO "+table+" (service, "+columns+") SELECT CAST(? AS TEXT), "+columns+" FROM "+table+" WHERE service = ?", to, from)
 	}
 	for _, table := range tables {
-		if slices.Contains(referred, table) {
-			continue
-		}
-		if err := run("UPDATE "+table+" SET service = ? WHERE service = ?", to, from); err != nil {
-			return err
+		if !slices.Contains(referred, table) {
+			run("UPDATE "+table+" SET service = ? WHERE service = ?", to, from)
 		}
 	}
 	for _, table := range slices.Backward(referred) {
-		if err := run("DELETE FROM "+table+" WHERE service = ?", from); err != nil {
-			return err
-		}
+		run("DELETE FROM "+table+" WHERE service = ?", from)
 	}
-	if err := run("DELETE FROM services WHERE id = ?", to); err != nil {
-		return err
-	}
-	if err := run("UPDATE services SET nonces_as = CASE WHEN nonces_as = '' THEN id ELSE nonces_as END, id = ? WHERE id = ?", to, from); err != nil {
-		return err
-	}
-	return run("UPDATE sequences SET n = n + 1 WHERE name = 'moves'")
+	run("DELETE FROM services WHERE id = ?", to)
+	run("UPDATE services SET nonces_as = CASE WHEN nonces_as = '' THEN id ELSE nonces_as END, id = ? WHERE id = ?", to, from)
+	run("UPDATE sequences SET n = n + 1 WHERE name = 'moves'")
+	return failed
 }
 
 // otherColumns lists the columns of a table except service.

@@ -28,92 +28,69 @@ type comparison struct {
 	writes   []engine.Command  // run after the moves
 	problems store.ServicesError
 	warnings []store.ServiceProblem
+	err      error // the first error of read; the methods of a comparison then find nothing more
 }
 
 // compare returns a store.ServicesError if the state of a service would be lost.
 func (c *comparison) compare(ctx context.Context) error {
 	c.issuers = map[string]string{}
-	err := c.read(ctx, "SELECT id, issuer FROM services", nil, func(scan engine.Scan) error {
+	c.err = c.read(ctx, "SELECT id, issuer FROM services", nil, func(scan engine.Scan) error {
 		var id, issuer string
 		err := scan(&id, &issuer)
 		c.issuers[id] = issuer
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	for i, s := range c.want.Served {
-		if err := c.formerly(ctx, i, s); err != nil {
-			return err
-		}
+		c.formerly(ctx, i, s)
 	}
-	if err := c.vanished(ctx); err != nil {
-		return err
-	}
+	c.vanished(ctx)
 	for i, s := range c.want.Served {
-		if err := c.issuer(ctx, i, s); err != nil {
-			return err
-		}
+		c.issuer(ctx, i, s)
 	}
-	if len(c.problems) > 0 {
+	if c.err == nil && len(c.problems) > 0 {
 		return c.problems
 	}
-	return nil
+	return c.err
 }
 
 func (c *comparison) wrong(at int, key, format string, args ...any) {
 	c.problems = append(c.problems, store.ServiceProblem{At: at, Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
-func (c *comparison) hasState(ctx context.Context, id string) (found bool, err error) {
-	err = c.read(ctx, selectState, []any{id, id, id, id}, func(scan engine.Scan) error {
-		found = true
-		return scan(new(int64))
-	})
-	return found, err
+func (c *comparison) hasState(ctx context.Context, id string) (found bool) {
+	if c.err == nil {
+		c.err = c.read(ctx, selectState, []any{id, id, id, id}, func(scan engine.Scan) error {
+			found = true
+			return scan(new(int64))
+		})
+	}
+	return found
 }
 
 // formerly plans to move the state of a service that had another id, unless it has been moved.
-func (c *comparison) formerly(ctx context.Context, at int, s store.Service) error {
-	if _, recorded := c.issuers[s.Formerly]; s.Formerly == "" || !recorded {
-		return nil
+func (c *comparison) formerly(ctx context.Context, at int, s store.Service) {
+	if _, recorded := c.issuers[s.Formerly]; s.Formerly == "" || !recorded || !c.hasState(ctx, s.Formerly) {
+		return
 	}
-	from, err := c.hasState(ctx, s.Formerly)
-	if err != nil || !from {
-		return err
-	}
-	to, err := c.hasState(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	if to {
+	if c.hasState(ctx, s.ID) {
 		c.wrong(at, "formerly", "services %s and %s both have state in the store, which cannot be merged: remove formerly, and list %s "+
 			"under unserved", s.Formerly, s.ID, s.Formerly)
-		return nil
+		return
 	}
 	c.moves = append(c.moves, [2]string{s.Formerly, s.ID})
 	c.issuers[s.ID] = c.issuers[s.Formerly]
 	delete(c.issuers, s.Formerly)
-	return nil
 }
 
 // vanished reports services that have state but are no longer in the configuration.
-func (c *comparison) vanished(ctx context.Context) error {
+func (c *comparison) vanished(ctx context.Context) {
 	for _, id := range slices.Sorted(maps.Keys(c.issuers)) {
 		served := slices.ContainsFunc(c.want.Served, func(s store.Service) bool { return s.ID == id || s.Formerly == id })
-		if served || slices.Contains(c.want.Unserved, id) {
-			continue
-		}
-		found, err := c.hasState(ctx, id)
-		if err != nil {
-			return err
-		}
-		if found {
+		if !served && !slices.Contains(c.want.Unserved, id) && c.hasState(ctx, id) {
 			c.wrong(c.first(), "id", "the store has agents, revocations or accounts of service %s, which is no longer in the configuration: "+
 				"if the service has a new id, set formerly: %s there; if it was removed, list %s under unserved", id, id, id)
 		}
 	}
-	return nil
 }
 
 // first returns the index of the first configured service that the store does not have, because this may be the service with a new id. It
@@ -124,7 +101,7 @@ func (c *comparison) first() int {
 
 // issuer reports an issuer that changes although the configuration does not set it. It plans to record new issuers and changes that the
 // configuration sets.
-func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error {
+func (c *comparison) issuer(ctx context.Context, at int, s store.Service) {
 	was, recorded := c.issuers[s.ID]
 	switch {
 	case !recorded:
@@ -132,24 +109,17 @@ func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error 
 			Query: "INSERT INTO services (id, issuer) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer",
 			Args:  []any{s.ID, s.Issuer},
 		})
-		return nil
+		return
 	case was == s.Issuer:
-		return nil
+		return
 	}
-	found, err := was != "", error(nil)
-	if found {
-		found, err = c.hasState(ctx, s.ID)
-	}
-	if moved := slices.ContainsFunc(c.moves, func(m [2]string) bool { return m[1] == s.ID }); moved {
-		found = was != ""
-	}
+	moved := slices.ContainsFunc(c.moves, func(m [2]string) bool { return m[1] == s.ID })
+	found := was != "" && (moved || c.hasState(ctx, s.ID))
 	switch {
-	case err != nil:
-		return err
 	case found && !s.IssuerSet:
 		c.wrong(at, "issuer", "the issuer of service %s was %s, and would now be %s, the namespace of the first intent; PATs and agreements are "+
 			"bound to the issuer: set issuer: %s to keep it, or issuer: %s to change it", s.ID, was, s.Issuer, was, s.Issuer)
-		return nil
+		return
 	case found:
 		c.warnings = append(c.warnings, store.ServiceProblem{
 			At: at, Key: "issuer",
@@ -158,7 +128,6 @@ func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error 
 	}
 	c.writes = append(c.writes, engine.Command{Query: "UPDATE services SET issuer = ? WHERE id = ?", Args: []any{s.Issuer, s.ID}})
 	c.writes = append(c.writes, ledger.NextEpoch(s.ID, s.Issuer, engine.Nanos(c.now))...) // the entries of an epoch have one issuer
-	return nil
 }
 
 // CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. If the state of
