@@ -74,8 +74,7 @@ func (w *work) takeNonce(ctx context.Context, k nonceKey, until time.Time) error
 // UseNonce records a nonce as used in the transaction of an operation that is not a call, and reports whether it was unused.
 func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key keys.ID, id string, until time.Time) (bool, error) {
 	if c.db.Sharing() == engine.Shared {
-		n, err := t.Exec(ctx, insertNonce+" ON CONFLICT DO NOTHING", service, key, id, engine.Nanos(until))
-		return n == 1, err
+		return t.Run(ctx, insertNonce+" ON CONFLICT DO NOTHING", service, key, id, engine.Nanos(until)) == 1, nil
 	}
 	digest := c.digest(nonceKey{service, string(key), id})
 	switch err := c.nonces.check(ctx, t, digest, c.Bounds.Nonces); {
@@ -88,9 +87,8 @@ func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key 
 	c.nonces.take(digest, engine.Nanos(until))
 	t.Undo(func() { c.nonces.taken = c.nonces.taken[:earlier] })
 	t.After(c.nonces.commit)
-	one := batchRow(c.nonces.taken[earlier:])
-	_, err := t.Exec(ctx, one.Query, one.Args...)
-	return true, err
+	t.RunAll(ctx, []engine.Command{batchRow(c.nonces.taken[earlier:])})
+	return true, nil
 }
 
 // digest returns the digest of a nonce. If the service had another id when it first recorded nonces, the digest contains that id.
@@ -175,20 +173,17 @@ func (c *Calls) NoncesHeld() int { return c.nonces.set.Len() }
 func (c *Calls) PurgeNonces(ctx context.Context, t *engine.Tx) (int, error) {
 	now := engine.Nanos(t.Now())
 	if c.db.Sharing() == engine.Shared {
-		n, err := t.Exec(ctx, deleteNonces, now)
-		return int(n), err
+		return int(t.Run(ctx, deleteNonces, now)), nil
 	}
 	n, last := 0, int64(0)
 	t.After(func() { c.nonces.set.Drop(now) })
-	err := t.Rows(ctx, endedBatches, []any{now + batchSpan, now}, func(scan engine.Scan) error {
+	for row := range t.Query(ctx, endedBatches, now+batchSpan, now) {
 		var size int
-		err := scan(&last, &size)
+		row(&last, &size)
 		n += size / nonces.Size
-		return err
-	})
-	if err != nil || n == 0 {
-		return 0, err
 	}
-	_, err = t.Exec(ctx, deleteBatches, last, now)
-	return n, err
+	if n > 0 {
+		t.Run(ctx, deleteBatches, last, now)
+	}
+	return n, nil
 }

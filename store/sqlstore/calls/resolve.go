@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
@@ -67,17 +68,9 @@ func (c *Calls) Sweep(ctx context.Context) (int, error) {
 }
 
 func (w *work) sweep(ctx context.Context) (int, error) {
-	var due []store.Execution
-	err := w.t.Rows(ctx, "SELECT "+executionColumns+
+	due := slices.Collect(engine.Records(ctx, w.t, scanExecution, "SELECT "+executionColumns+
 		" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED",
-		[]any{engine.Nanos(w.t.Counted()), engine.StepRows}, func(scan engine.Scan) error {
-			e, err := scanExecution(scan)
-			due = append(due, e)
-			return err
-		})
-	if err != nil {
-		return 0, err
-	}
+		engine.Nanos(w.t.Counted()), engine.StepRows))
 	for _, e := range due {
 		if _, err := w.move(ctx, e, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}, ledger.BySweeper); err != nil {
 			return 0, err

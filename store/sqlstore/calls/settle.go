@@ -138,13 +138,8 @@ func checkSettlement(to store.Settlement) error {
 // execution returns a record that is going to be changed, without its answer, or store.ErrNotFound if there is none.
 func (w *work) execution(ctx context.Context, service, id string) (store.Execution, error) {
 	if w.mode == single {
-		err := w.t.Rows(ctx, selectExecution, []any{id, service}, func(scan engine.Scan) error {
-			e, err := scanExecution(scan)
+		if e, found := engine.Record(ctx, w.t, scanExecution, selectExecution, id, service); found {
 			w.found.executions[id] = &e
-			return err
-		})
-		if err != nil {
-			return store.Execution{}, err
 		}
 	}
 	if e := w.found.executions[id]; e != nil && e.Service == service {

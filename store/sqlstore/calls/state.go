@@ -2,7 +2,6 @@ package calls
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 	"time"
 
@@ -191,7 +190,7 @@ type Journal interface {
 	// Pending reads from the database whether changes are pending.
 	Pending(ctx context.Context) (bool, error)
 	// Check checks that the pending changes are consistent with the tables, and counts them.
-	Check(ctx context.Context, reader *sql.Tx) (Unwritten, error)
+	Check(ctx context.Context, reader *engine.Reader) (Unwritten, error)
 }
 
 // Unwritten counts the pending changes of a Journal.

@@ -54,7 +54,7 @@ type DB struct {
 
 	// Restore changes the records after the state was restored to an earlier one, inside the transaction t. It returns the time at which the
 	// newest agent was created. It must be set before Connect.
-	Restore func(ctx context.Context, t *Tx, l store.RestoredLimits) (agents int64, err error)
+	Restore func(ctx context.Context, t *Tx, l store.RestoredLimits) (agents int64)
 	// Layer may be nil.
 	Layer Layer
 

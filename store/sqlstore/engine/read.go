@@ -27,14 +27,18 @@ func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64,
 		args[i] = name
 	}
 	found := map[string]int64{}
-	err := db.List(ctx, selectSequences("", len(names)), args, func(scan Scan) error {
+	return found, db.List(ctx, selectSequences("", len(names)), args, numbers(found))
+}
+
+// numbers returns a function that adds a row of selectSequences to found. The columns after the first two are scanned into more.
+func numbers(found map[string]int64, more ...any) func(Scan) error {
+	return func(scan Scan) error {
 		var name string
 		var n int64
-		err := scan(&name, &n)
+		err := scan(append([]any{&name, &n}, more...)...)
 		found[name] = n
 		return err
-	})
-	return found, err
+	}
 }
 
 // selectSequences returns a query for rows of the sequences table by their names. what is SQL text that is appended to the selected
@@ -160,9 +164,6 @@ func (r *Reader) Find(ctx context.Context, query string, args []any, dest ...any
 	}
 	return false
 }
-
-// Tx returns the transaction of the snapshot. Its errors are not remembered.
-func (r *Reader) Tx() *sql.Tx { return r.tx }
 
 // each implements rowSource.
 func (r *Reader) each(ctx context.Context, query string, args []any, each func(Scan) error) {

@@ -19,7 +19,7 @@ type Rebase struct {
 // a limit was counted, nor before the database was last restored. If the new clock differs from that of the previous process, StartAnchor
 // calls rebase in a transaction to convert the stored deadlines. If the previous clock was behind by at least clock.BehindKept, rebase must
 // also move the counters. It must not make any count older.
-func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase) error) error {
+func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase)) error {
 	stored, err := db.sequences(ctx, clock.BehindNote)
 	if err != nil {
 		return err
@@ -48,16 +48,14 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 }
 
 // rebase calls its argument rebase, and stores how far the new clock is behind the wall clock, in one transaction.
-func (db *DB) rebase(ctx context.Context, r Rebase, rebase func(context.Context, *Tx, Rebase) error) error {
+func (db *DB) rebase(ctx context.Context, r Rebase, rebase func(context.Context, *Tx, Rebase)) error {
 	before := db.lastRestored()
 	restored := before
 	if r.Counted {
 		restored = before.moved(r.At.Sub(r.Before))
 	}
 	err := db.Alone(ctx, func(ctx context.Context, t *Tx) error {
-		if err := rebase(ctx, t, r); err != nil {
-			return err
-		}
+		rebase(ctx, t, r)
 		rows := map[string]int64{clock.BehindNote: int64(r.behind)}
 		if restored != before {
 			maps.Copy(rows, restored.rows())

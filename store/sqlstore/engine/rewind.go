@@ -123,13 +123,7 @@ func (t *Tx) raiseFloor(ctx context.Context) error {
 		args[i] = name
 	}
 	found := map[string]int64{}
-	err := t.w.query(ctx, selectSequences("", len(args)), args, func(scan Scan) error {
-		var name string
-		var n int64
-		err := scan(&name, &n)
-		found[name] = n
-		return err
-	})
+	err := t.w.query(ctx, selectSequences("", len(args)), args, numbers(found))
 	if err == nil {
 		t.w.db.raiseFloor(restoredFrom(found))
 	}
@@ -144,20 +138,14 @@ func (t *Tx) MarkRestored(ctx context.Context, l store.RestoredLimits) error {
 		return fmt.Errorf("restoring: limits %q with an allowance of %d%%: %w", l.Mode, l.Allowance, errRestoredLimits)
 	}
 	next := Rewind{at: Nanos(t.times.counted), limit: l}
-	agents, err := t.w.db.Restore(ctx, t, l)
-	if err != nil {
-		return err
-	}
+	agents := t.w.db.Restore(ctx, t, l)
 	switch l.Mode {
 	case store.RestoreUsed:
 		next.hold = Hold{FromNanos(next.at), l.Allowance, max(agents, Nanos(t.times.now))}
 	case store.RestoreBackup, store.RestoreFresh: // they also end the hold of an earlier restore, so that an operator can choose again
 	}
-	if err := t.Note(ctx, next.rows()); err != nil {
-		return err
-	}
 	t.After(func() { t.w.db.restored.Store(&next) })
-	return nil
+	return t.Note(ctx, next.rows())
 }
 
 // HeldLimits returns the limits that are held back at present because of a restore or a step of the clock, as far as this process knows.

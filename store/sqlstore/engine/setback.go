@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/store"
@@ -23,20 +24,14 @@ func (db *DB) Newest(ctx context.Context) (int64, error) {
 func (db *DB) ServerChanged() bool { return db.server.serverChanged.Load() }
 
 // missing returns how many acknowledged commits of this process the database lacks.
-func (t *Tx) missing(ctx context.Context) (int64, error) {
+func (t *Tx) missing(ctx context.Context) int64 {
 	acked, names := t.w.db.acknowledged()
 	if len(names) == 0 {
-		return 0, nil
+		return 0
 	}
 	found := map[string]int64{}
-	err := t.Rows(ctx, selectSequences("", len(names)), names, func(scan Scan) error {
-		var name string
-		var n int64
-		err := scan(&name, &n)
-		found[name] = n
-		return err
-	})
-	return lacks(acked, found), err
+	t.each(ctx, selectSequences("", len(names)), names, numbers(found))
+	return lacks(acked, found)
 }
 
 // poll reads the number of the last change and the clock of the server. If acknowledged commits are missing, it calls setBack and reads
@@ -51,13 +46,7 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 		}
 		var micros int64
 		sent, from := db.opts.Now(), db.clocks.elapsed()
-		err := db.List(ctx, selectSequences(", ("+db.dialect.Clock+")", len(names)), names, func(scan Scan) error {
-			var name string
-			var n int64
-			err := scan(&name, &n, &micros)
-			found[name] = n
-			return err
-		})
+		err := db.List(ctx, selectSequences(", ("+db.dialect.Clock+")", len(names)), names, numbers(found, &micros))
 		if err != nil {
 			return 0, err
 		}
@@ -80,14 +69,14 @@ func (db *DB) setBack(ctx context.Context) error {
 	db.commits.settingBack.Lock()
 	defer db.commits.settingBack.Unlock()
 	missing := int64(0)
-	err := db.Alone(ctx, func(ctx context.Context, t *Tx) (err error) {
-		if missing, err = t.missing(ctx); err != nil || missing == 0 {
-			return err
+	err := db.Alone(ctx, func(ctx context.Context, t *Tx) error {
+		if missing = t.missing(ctx); missing == 0 {
+			return nil
 		}
 		var marked int64
-		_, err = t.Row(ctx, "SELECT n FROM sequences WHERE name = 'restored' FOR UPDATE", nil, &marked)
-		if err != nil || marked > db.commits.verifiedFloor.Load() {
-			return err
+		t.Find(ctx, "SELECT n FROM sequences WHERE name = 'restored' FOR UPDATE", nil, &marked)
+		if marked > db.commits.verifiedFloor.Load() {
+			return nil
 		}
 		return t.MarkRestored(ctx, store.DefaultRestoredLimits())
 	})
@@ -124,22 +113,13 @@ func (db *DB) KeepWitnesses(ctx context.Context) error {
 		return nil
 	}
 	return db.Aside(ctx, func(ctx context.Context, t *Tx) error {
-		if err := t.Note(ctx, map[string]int64{db.commits.process: Nanos(t.times.now)}); err != nil {
-			return err
-		}
-		var gone []string
-		err := t.Rows(ctx, "SELECT name FROM sequences WHERE name LIKE '"+witnessPrefix+"%' AND name NOT LIKE '"+witnessPrefix+"%:%' "+
-			"AND n <= ? ORDER BY name LIMIT 100", []any{Nanos(t.times.now.Add(-witnessKept))}, func(scan Scan) error {
-			var name string
-			err := scan(&name)
-			gone = append(gone, name)
-			return err
-		})
+		t.RunAll(ctx, noting(map[string]int64{db.commits.process: Nanos(t.times.now)}))
+		gone := slices.Collect(Values[string](ctx, t, "SELECT name FROM sequences WHERE name LIKE '"+witnessPrefix+"%' "+
+			"AND name NOT LIKE '"+witnessPrefix+"%:%' "+
+			"AND n <= ? ORDER BY name LIMIT 100", Nanos(t.times.now.Add(-witnessKept))))
 		for _, name := range gone {
-			if err == nil {
-				_, err = t.Exec(ctx, "DELETE FROM sequences WHERE name = ? OR name LIKE ?", name, name+":%")
-			}
+			t.Run(ctx, "DELETE FROM sequences WHERE name = ? OR name LIKE ?", name, name+":%")
 		}
-		return err
+		return nil
 	})
 }

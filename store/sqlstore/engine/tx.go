@@ -233,14 +233,6 @@ func (t *Tx) Rows(ctx context.Context, query string, args []any, each func(Scan)
 	return nil
 }
 
-// Returning runs a statement that writes and returns rows, and calls the function each for every row.
-func (t *Tx) Returning(ctx context.Context, query string, args []any, each func(Scan) error) error {
-	if err := t.save(ctx); err != nil {
-		return err
-	}
-	return t.Rows(ctx, query, args, each)
-}
-
 // Send runs statements in order, in one round trip if the database has a server. Their changes are not undone if only the operation fails.
 func (t *Tx) Send(ctx context.Context, list []Command) error {
 	for _, c := range list {

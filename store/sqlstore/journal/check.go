@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -15,17 +14,15 @@ import (
 // Check implements calls.Journal. Each account in the journal must be the account in the table plus the changes of its pending lines.
 // Executions that began must not be in the table. Executions that changed must be in the table in their previous state. Check reads
 // everything in the snapshot of reader.
-func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, error) {
-	rows, err := reader.QueryContext(ctx, selectRecords)
-	if err != nil {
-		return calls.Unwritten{}, engine.Unavailable(err)
-	}
+func (j *Journal) Check(ctx context.Context, reader *engine.Reader) (calls.Unwritten, error) {
 	var p PendingChanges
-	switch err := engine.Drain(rows, func(scan engine.Scan) error { return addRecord(&p, scan) }); {
-	case errors.Is(err, ErrDamaged):
-		return calls.Unwritten{}, fmt.Errorf("%w: %w", engine.ErrDamaged, err)
-	case err != nil:
-		return calls.Unwritten{}, engine.Unavailable(err)
+	for effects := range engine.Values[[]byte](ctx, reader, selectRecords) {
+		switch err := addRecord(&p, effects); {
+		case errors.Is(err, ErrDamaged):
+			return calls.Unwritten{}, fmt.Errorf("%w: %w", engine.ErrDamaged, err)
+		case err != nil:
+			return calls.Unwritten{}, engine.Unavailable(err)
+		}
 	}
 	if err := checkChains(&p); err != nil {
 		return calls.Unwritten{}, err
@@ -49,7 +46,7 @@ func checkChains(p *PendingChanges) error {
 	return nil
 }
 
-func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error {
+func checkAccounts(ctx context.Context, reader *engine.Reader, p *PendingChanges) error {
 	more := map[ledger.AccountKey]ledger.Account{}
 	for _, l := range p.Lines {
 		k := ledger.AccountKey{Service: l.Service, AgentID: string(l.AgentID), Currency: l.Charge.Currency}
@@ -71,10 +68,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 	const selectAccount = "SELECT topped_up, held, captured FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?"
 	for k, sums := range more {
 		var was ledger.Account
-		err := reader.QueryRowContext(ctx, selectAccount, k.Service, k.AgentID, k.Currency).Scan(&was.ToppedUp, &was.Held, &was.Captured)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return engine.Unavailable(err)
-		}
+		reader.Find(ctx, selectAccount, []any{k.Service, k.AgentID, k.Currency}, &was.ToppedUp, &was.Held, &was.Captured)
 		is, changed := p.Accounts[k]
 		if !changed { // only records without chains lack the account: a call that becomes unresolved still holds its charge
 			is = was
@@ -87,25 +81,18 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 	return nil
 }
 
-func checkExecutions(ctx context.Context, reader *sql.Tx, p *PendingChanges) error {
-	found := func(id string) (state store.State, err error) {
-		err = reader.QueryRowContext(ctx, "SELECT state FROM executions WHERE id = ?", id).Scan(&state)
-		if errors.Is(err, sql.ErrNoRows) {
-			return "", nil
-		}
-		return state, err
+func checkExecutions(ctx context.Context, reader *engine.Reader, p *PendingChanges) error {
+	found := func(id string) (state store.State) {
+		reader.Find(ctx, "SELECT state FROM executions WHERE id = ?", []any{id}, &state)
+		return state
 	}
 	for _, e := range p.Begun {
-		if state, err := found(e.ID); err != nil {
-			return engine.Unavailable(err)
-		} else if state != "" {
+		if found(e.ID) != "" {
 			return fmt.Errorf("%w: execution %s began twice", engine.ErrDamaged, e.ID)
 		}
 	}
 	for _, m := range p.Changed {
-		if state, err := found(m.ID); err != nil {
-			return engine.Unavailable(err)
-		} else if state != m.From {
+		if state := found(m.ID); state != m.From {
 			return fmt.Errorf("%w: execution %s is %q in its table, but became %s from %s in the journal",
 				engine.ErrDamaged, m.ID, state, m.State, m.From)
 		}

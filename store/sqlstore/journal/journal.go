@@ -97,7 +97,13 @@ func (j *Journal) Before(ctx context.Context, t *engine.Tx, reads bool) error {
 func (j *Journal) read(ctx context.Context, t *engine.Tx) error {
 	j.pending = PendingChanges{}
 	err := t.Send(ctx, []engine.Command{
-		{Query: selectRecords, Row: func(scan engine.Scan) error { return addRecord(&j.pending, scan) }},
+		{Query: selectRecords, Row: func(scan engine.Scan) error {
+			var effects []byte
+			if err := scan(&effects); err != nil {
+				return err
+			}
+			return addRecord(&j.pending, effects)
+		}},
 		{Query: selectNewest, Row: func(scan engine.Scan) error { return scan(&j.newest) }},
 	})
 	if err == nil {
@@ -107,11 +113,7 @@ func (j *Journal) read(ctx context.Context, t *engine.Tx) error {
 }
 
 // addRecord adds a row of the journal to the pending changes.
-func addRecord(p *PendingChanges, scan engine.Scan) error {
-	var effects []byte
-	if err := scan(&effects); err != nil {
-		return err
-	}
+func addRecord(p *PendingChanges, effects []byte) error {
 	r, err := Decode(effects)
 	if err != nil {
 		return fmt.Errorf("reading charges from the journal: %w", err)

@@ -36,19 +36,16 @@ const selectEpochs = "SELECT service, epoch, issuer FROM epochs ORDER BY service
 func (e *Epochs) Read(ctx context.Context, db *engine.DB) error {
 	found := map[string]Epoch{}
 	err := db.List(ctx, selectEpochs, nil, func(scan engine.Scan) error {
-		service, epoch, err := scanEpoch(scan)
-		found[service] = epoch
+		var service string
+		var e Epoch
+		err := scan(&service, &e.Number, &e.Issuer)
+		found[service] = e
 		return err
 	})
 	if err == nil {
 		e.current.Store(&found)
 	}
 	return err
-}
-
-func scanEpoch(scan engine.Scan) (service string, e Epoch, err error) {
-	err = scan(&service, &e.Number, &e.Issuer)
-	return service, e, err
 }
 
 // FirstEpochs records the first epoch of each service that has none.
@@ -70,22 +67,16 @@ func NextEpoch(service, issuer string, at int64) []engine.Command {
 }
 
 // BeginEpochs begins another epoch of each service, because the state was restored to an earlier one.
-func (l *Ledger) BeginEpochs(ctx context.Context, t *engine.Tx) error {
+func (l *Ledger) BeginEpochs(ctx context.Context, t *engine.Tx) {
 	next := map[string]Epoch{}
-	if err := t.Rows(ctx, selectEpochs, nil, func(scan engine.Scan) error {
-		service, epoch, err := scanEpoch(scan)
-		next[service] = Epoch{epoch.Number + 1, epoch.Issuer}
-		return err
-	}); err != nil {
-		return err
+	for row := range t.Query(ctx, selectEpochs) {
+		var service string
+		var e Epoch
+		row(&service, &e.Number, &e.Issuer)
+		next[service] = Epoch{e.Number + 1, e.Issuer}
 	}
 	for _, service := range slices.Sorted(maps.Keys(next)) {
-		for _, c := range NextEpoch(service, next[service].Issuer, engine.Nanos(t.Now())) {
-			if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
-				return err
-			}
-		}
+		t.RunAll(ctx, NextEpoch(service, next[service].Issuer, engine.Nanos(t.Now())))
 	}
 	t.After(func() { l.Epochs.current.Store(&next) })
-	return nil
 }

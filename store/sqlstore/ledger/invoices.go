@@ -12,10 +12,9 @@ import (
 const invoiceColumns = "service, number, agent_id, month, document, at"
 
 func scanInvoice(scan engine.Scan) (i store.Invoice, err error) {
-	var at int64
 	var document string
-	err = scan(&i.Service, &i.Number, &i.AgentID, &i.Month, &document, &at)
-	i.Document, i.At = []byte(document), engine.FromNanos(at)
+	err = scan(&i.Service, &i.Number, &i.AgentID, &i.Month, &document, engine.Stored(&i.At))
+	i.Document = []byte(document)
 	return i, err
 }
 
@@ -25,24 +24,17 @@ var errIssued = errors.New("the invoice was issued before")
 // IssueInvoice stores an invoice under the next number, unless an invoice of the agent for the month was issued before: then repeated is
 // true, and the invoice is the earlier one.
 func (l *Ledger) IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error) {
-	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
+	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		issued = i
 		// The number is the lock: concurrent transactions for invoices of the service wait here.
-		if issued.Number, err = nextDocument(ctx, t, i.Service, Invoices); err != nil {
-			return err
-		}
-		found, err := t.Row(ctx, "SELECT number FROM invoices WHERE service = ? AND agent_id = ? AND month = ?",
-			[]any{i.Service, string(i.AgentID), i.Month}, new(int64))
-		if err != nil {
-			return err
-		}
-		if found {
+		issued.Number, issued.At = nextDocument(ctx, t, i.Service, Invoices), t.Now()
+		if t.Find(ctx, "SELECT number FROM invoices WHERE service = ? AND agent_id = ? AND month = ?",
+			[]any{i.Service, string(i.AgentID), i.Month}) {
 			return errIssued // the number stays unused
 		}
-		issued.At = t.Now()
-		_, err = t.Exec(ctx, "INSERT INTO invoices ("+invoiceColumns+") VALUES (?, ?, ?, ?, ?, ?)", i.Service, issued.Number,
+		t.Run(ctx, "INSERT INTO invoices ("+invoiceColumns+") VALUES (?, ?, ?, ?, ?, ?)", i.Service, issued.Number,
 			string(i.AgentID), i.Month, string(i.Document), engine.Nanos(issued.At))
-		return err
+		return nil
 	})
 	if errors.Is(err, errIssued) {
 		issued, err = l.Invoice(ctx, i.Service, i.AgentID, i.Month)
@@ -56,14 +48,9 @@ func (l *Ledger) IssueInvoice(ctx context.Context, i store.Invoice) (issued stor
 
 // Invoice returns the invoice that was issued to an agent for a month. The error is store.ErrNotFound if there is none.
 func (l *Ledger) Invoice(ctx context.Context, service string, id pat.AgentID, month string) (store.Invoice, error) {
-	list, err := l.Invoices(ctx, store.InvoiceFilter{Service: service, AgentID: id, Month: month, Limit: 1})
-	if err != nil {
-		return store.Invoice{}, err
-	}
-	if len(list) == 0 {
-		return store.Invoice{}, store.ErrNotFound
-	}
-	return list[0], nil
+	return engine.First(ctx, l.db, store.ErrNotFound,
+		"SELECT "+invoiceColumns+" FROM invoices WHERE service = ? AND agent_id = ? AND month = ?",
+		[]any{service, string(id), month}, scanInvoice)
 }
 
 // Invoices returns issued invoices, those with the highest numbers first.

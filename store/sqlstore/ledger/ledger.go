@@ -4,9 +4,7 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -19,14 +17,14 @@ import (
 
 // A Ledger stores accounts and their entries. Each account is the sum of its entries.
 type Ledger struct {
-	Epochs Epochs    // read with Epochs.Read
-	Random io.Reader // for salts
+	Epochs Epochs        // read with Epochs.Read
+	Salt   func() []byte // makes the salt of an entry
 
 	db *engine.DB
 }
 
 // New returns the ledger of a database.
-func New(db *engine.DB) *Ledger { return &Ledger{db: db, Random: rand.Reader} }
+func New(db *engine.DB) *Ledger { return &Ledger{db: db, Salt: newSalt} }
 
 func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), &l.Epochs, nil) }
 
@@ -62,10 +60,8 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
 	query := q.Query("SELECT "+columns+" FROM ledger", last, f.Limit)
 	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (e store.Entry, err error) {
-		var at int64
-		err = scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
-			&e.By, &e.Reference)
-		e.At = engine.FromNanos(at)
+		err = scan(&e.Seq, engine.Stored(&e.At), &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano,
+			&e.Amount.Currency, &e.From, &e.To, &e.By, &e.Reference)
 		return e, err
 	})
 }
@@ -77,10 +73,7 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
 	}
-	salt, err := newSalt(l.Random)
-	if err != nil {
-		return false, engine.Unavailable(err)
-	}
+	salt := l.Salt()
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		repeated, err = l.book(t).topUp(ctx, u, salt)
 		return err
@@ -124,15 +117,12 @@ func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.
 	}
 	var agent pat.AgentID
 	var was money.Amount
-	found, err := t.Row(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
+	found := t.Find(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
 		[]any{u.Service, u.Reference}, &agent, &was.Nano, &was.Currency)
-	switch {
-	case err != nil || !found:
-		return false, err
-	case agent != u.AgentID || was != entered:
+	if found && (agent != u.AgentID || was != entered) {
 		return false, store.ErrReferenceUsed
 	}
-	return true, nil
+	return found, nil
 }
 
 // A topUpLine is a top-up, with the amount of its entry and its salt.
@@ -163,16 +153,12 @@ func (b *Book) enterTopUps(ctx context.Context, list ...topUpLine) error {
 	}
 	for i, u := range list {
 		c := places[i]
-		n, err := b.t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
+		if b.t.Run(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
 			`to_state, actor, reference, epoch, k, prev, leaf, salt)
 			VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
 			engine.Nanos(now), u.Service, u.AgentID, u.entered.Nano, u.entered.Currency, ByOperator, u.Reference, c.Epoch, c.K, blob(c.Prev),
-			blob(c.Leaf), engine.Blob(u.salt))
-		if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
-			err = store.ErrReferenceUsed
-		}
-		if err != nil {
-			return err
+			blob(c.Leaf), engine.Blob(u.salt)) == 0 { // a concurrent top-up of another agent used the reference
+			return store.ErrReferenceUsed
 		}
 	}
 	return nil

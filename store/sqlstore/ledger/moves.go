@@ -19,12 +19,7 @@ func (l *Ledger) MoveCredit(ctx context.Context, m store.CreditMove) (made store
 	if m.Amount.Nano < 0 || m.Amount.Currency == "" || m.From == m.To || m.Reference == "" {
 		return m, false, fmt.Errorf("moving %s: %w", m.Amount, money.ErrAmount)
 	}
-	var salts [2][]byte
-	for i := range salts {
-		if salts[i], err = newSalt(l.Random); err != nil {
-			return m, false, engine.Unavailable(err)
-		}
-	}
+	salts := [2][]byte{l.Salt(), l.Salt()}
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		made = m
 		repeated, err = l.book(t).move(ctx, &made, salts)
@@ -70,14 +65,11 @@ func (b *Book) move(ctx context.Context, m *store.CreditMove, salts [2][]byte) (
 	if err := b.set(target, more); err != nil {
 		return false, err
 	}
-	n, err := b.t.Exec(ctx, `INSERT INTO credit_moves (service, reference, from_agent, to_agent, amount, currency, reason, at)
+	n := b.t.Run(ctx, `INSERT INTO credit_moves (service, reference, from_agent, to_agent, amount, currency, reason, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		m.Service, m.Reference, string(m.From), string(m.To), m.Amount.Nano, m.Amount.Currency, m.Reason, engine.Nanos(m.At))
-	if err == nil && n == 0 { // a concurrent move of other agents used the reference
-		err = store.ErrReferenceUsed
-	}
-	if err != nil {
-		return false, err
+	if n == 0 { // a concurrent move of other agents used the reference
+		return false, store.ErrReferenceUsed
 	}
 	reversal, topUp := m.References()
 	back := m.Amount
@@ -91,13 +83,10 @@ func (b *Book) move(ctx context.Context, m *store.CreditMove, salts [2][]byte) (
 // moved reports whether a move was made before, and sets m to it in that case.
 func moved(ctx context.Context, t *engine.Tx, m *store.CreditMove) (bool, error) {
 	was := store.CreditMove{Service: m.Service, Reference: m.Reference}
-	var at int64
-	found, err := t.Row(ctx, "SELECT from_agent, to_agent, amount, currency, reason, at FROM credit_moves WHERE service = ? AND reference = ?",
-		[]any{m.Service, m.Reference}, &was.From, &was.To, &was.Amount.Nano, &was.Amount.Currency, &was.Reason, &at)
-	if err != nil || !found {
-		return false, err
+	if !t.Find(ctx, "SELECT from_agent, to_agent, amount, currency, reason, at FROM credit_moves WHERE service = ? AND reference = ?",
+		[]any{m.Service, m.Reference}, &was.From, &was.To, &was.Amount.Nano, &was.Amount.Currency, &was.Reason, engine.Stored(&was.At)) {
+		return false, nil
 	}
-	was.At = engine.FromNanos(at)
 	same := was.From == m.From && was.To == m.To && was.Amount.Currency == m.Amount.Currency
 	if !same || m.Amount.Nano != 0 && was.Amount != m.Amount {
 		return false, store.ErrReferenceUsed

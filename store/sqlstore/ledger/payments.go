@@ -43,10 +43,7 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (o
 	if p.Amount.Nano <= 0 || p.Amount.Currency == "" {
 		return p, false, fmt.Errorf("payment %s: %w", p.Amount, money.ErrAmount)
 	}
-	salt, err := newSalt(l.Random)
-	if err != nil {
-		return p, false, engine.Unavailable(err)
-	}
+	salt := l.Salt()
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
 		out, known = p, false
 		b := l.book(t)
@@ -72,9 +69,7 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (o
 				t.Confirm()
 				return nil
 			}
-			if err := movePayment(ctx, t, &out, store.PaymentMove{To: store.PaymentCredited}); err != nil {
-				return err
-			}
+			movePayment(ctx, t, &out, store.PaymentMove{To: store.PaymentCredited})
 		} else if err := within(ctx, t, &out, most); err != nil {
 			return err
 		}
@@ -95,14 +90,11 @@ func within(ctx context.Context, t *engine.Tx, p *store.Payment, most money.Amou
 	}
 	var paid, unused int64
 	agent := []any{p.Service, string(p.AgentID), p.Amount.Currency}
-	_, err := t.Row(ctx, `SELECT
+	t.Find(ctx, `SELECT
 		COALESCE((SELECT SUM(CASE kind WHEN 'refund' THEN -amount ELSE amount END) FROM payments
 			WHERE service = ? AND agent_id = ? AND currency = ? AND rail = ? AND state = 'credited' AND reference <> ?), 0),
 		COALESCE((SELECT topped_up - captured FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?), 0)`,
 		slices.Concat(agent, []any{p.Rail, p.Reference}, agent), &paid, &unused)
-	if err != nil {
-		return err
-	}
 	if unspent := max(0, min(paid, unused)); unspent > most.Nano-p.Amount.Nano {
 		return &store.UnspentError{Unspent: money.Amount{Nano: unspent, Currency: p.Amount.Currency}, Most: most}
 	}
@@ -125,16 +117,10 @@ func (b *Book) credit(ctx context.Context, p *store.Payment, salt []byte) error 
 // The error wraps store.ErrNotFound if the payment does not exist, store.ErrSettled if it has already ended in another state,
 // store.ErrPaymentMoved as PaymentMove describes, and the errors of Pay.
 func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (out store.Payment, err error) {
-	salt, err := newSalt(l.Random)
-	if err != nil {
-		return out, engine.Unavailable(err)
-	}
+	salt := l.Salt()
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
-		before, found, err := readPayment(ctx, t, service, reference)
-		switch {
-		case err != nil:
-			return err
-		case !found:
+		before, found := readPayment(ctx, t, service, reference)
+		if !found {
 			return store.ErrNotFound
 		}
 		agent := before.AgentID
@@ -145,9 +131,7 @@ func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to 
 		if _, err := b.account(ctx, AccountKey{service, string(agent), before.Amount.Currency}); err != nil { // lock in the order of Pay
 			return err
 		}
-		if out, _, err = lockPayment(ctx, t, service, reference); err != nil {
-			return err
-		}
+		out, _ = engine.Record(ctx, t, scanPayment, selectPayment+" FOR UPDATE", service, reference)
 		switch {
 		case out.State == to.To && out.State.Ended():
 			t.Confirm()
@@ -159,9 +143,7 @@ func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to 
 		case out.State == store.PaymentUnclaimed:
 			out.AgentID = agent
 		}
-		if err := movePayment(ctx, t, &out, to); err != nil {
-			return err
-		}
+		movePayment(ctx, t, &out, to)
 		if out.State != store.PaymentCredited {
 			return nil
 		}
@@ -174,65 +156,52 @@ func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to 
 // that ChangedAt must still have. The error is store.ErrPaymentMoved if the payment has changed or was deleted.
 func (l *Ledger) DropPayment(ctx context.Context, service, reference string, after time.Time) error {
 	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, "DELETE FROM payments WHERE service = ? AND reference = ? AND state = ? AND changed_at = ?", service, reference,
-			string(store.PaymentSettling), engine.Nanos(after))
-		if err == nil && n == 0 {
+		if t.Run(ctx, "DELETE FROM payments WHERE service = ? AND reference = ? AND state = ? AND changed_at = ?", service, reference,
+			string(store.PaymentSettling), engine.Nanos(after)) == 0 {
 			return store.ErrPaymentMoved
 		}
-		return err
+		return nil
 	})
 }
 
 // unopened returns store.ErrPaymentOpen if another payment of the agent is being settled, or may have been.
 func unopened(ctx context.Context, t *engine.Tx, p store.Payment) error {
-	var other string
-	found, err := t.Row(ctx, "SELECT reference FROM payments WHERE service = ? AND agent_id = ? AND state IN ('settling', 'unknown') "+
-		"AND reference <> ? LIMIT 1", []any{p.Service, string(p.AgentID), p.Reference}, &other)
-	if err == nil && found {
+	if t.Find(ctx, "SELECT reference FROM payments WHERE service = ? AND agent_id = ? AND state IN ('settling', 'unknown') "+
+		"AND reference <> ? LIMIT 1", []any{p.Service, string(p.AgentID), p.Reference}) {
 		return store.ErrPaymentOpen
 	}
-	return err
+	return nil
 }
 
 // elsewhere returns store.ErrReferenceUsed if another service of the gateway has the x402 payment. The tokens are transferred for only
 // one of them.
 func elsewhere(ctx context.Context, t *engine.Tx, p store.Payment) error {
-	if p.Rail != store.RailX402 {
-		return nil
-	}
-	var other string
-	found, err := t.Row(ctx, "SELECT service FROM payments WHERE reference = ? AND rail = 'x402' AND service <> ? LIMIT 1",
-		[]any{p.Reference, p.Service}, &other)
-	if err == nil && found {
+	if p.Rail == store.RailX402 && t.Find(ctx, "SELECT service FROM payments WHERE reference = ? AND rail = 'x402' AND service <> ? LIMIT 1",
+		[]any{p.Reference, p.Service}) {
 		return store.ErrReferenceUsed
 	}
-	return err
+	return nil
 }
 
 // unused returns store.ErrPaymentIDUsed if another payment of the agent has the PaymentID.
 func unused(ctx context.Context, t *engine.Tx, p store.Payment) error {
-	var other string
-	found, err := t.Row(ctx, "SELECT reference FROM payments WHERE service = ? AND agent_id = ? AND payment_id = ? AND payment_id <> '' "+
-		"AND reference <> ?", []any{p.Service, string(p.AgentID), p.PaymentID, p.Reference}, &other)
-	if err == nil && found {
+	if t.Find(ctx, "SELECT reference FROM payments WHERE service = ? AND agent_id = ? AND payment_id = ? AND payment_id <> '' "+
+		"AND reference <> ?", []any{p.Service, string(p.AgentID), p.PaymentID, p.Reference}) {
 		return store.ErrPaymentIDUsed
 	}
-	return err
+	return nil
 }
 
 // enterPayment writes the row of a payment or, if there is one with its reference, reads that row into p; known reports which. It returns
 // an error if another payment prevents this one.
 func enterPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (known bool, err error) {
 	for range insertAttempts {
-		if inserted, err := insertPayment(ctx, t, p); err != nil || inserted {
-			return false, err
+		if insertPayment(ctx, t, p) {
+			return false, nil
 		}
-		found, known, err := readPayment(ctx, t, p.Service, p.Reference)
-		if known {
+		if found, known := readPayment(ctx, t, p.Service, p.Reference); known {
 			*p = found
-		}
-		if err != nil || known {
-			return known, err
+			return true, nil
 		}
 		if err := cmp.Or(elsewhere(ctx, t, *p), unopened(ctx, t, *p), unused(ctx, t, *p)); err != nil {
 			return false, err
@@ -244,21 +213,20 @@ func enterPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (known bo
 
 // insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID. An x402 payment has one row in all
 // services.
-func insertPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (bool, error) {
+func insertPayment(ctx context.Context, t *engine.Tx, p *store.Payment) bool {
 	now, until := engine.Nanos(p.BegunAt), never
 	if p.State.Ended() {
 		until = engine.Nanos(p.BegunAt.Add(paymentKept))
 	}
-	n, err := t.Exec(ctx, `INSERT INTO payments (service, reference, agent_id, rail, kind, amount, currency, state, payload, digest, payment_id,
+	return t.Run(ctx, `INSERT INTO payments (service, reference, agent_id, rail, kind, amount, currency, state, payload, digest, payment_id,
 		tx, reason, begun_at, changed_at, next_at, ask_until, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`,
 		p.Service, p.Reference, string(p.AgentID), p.Rail, string(p.Kind), p.Amount.Nano, p.Amount.Currency, string(p.State),
-		engine.Blob(p.Payload), p.Digest, p.PaymentID, p.Tx, p.Reason, now, now, optionalTime(p.NextAt), optionalTime(p.AskUntil), until)
-	return n == 1, err
+		engine.Blob(p.Payload), p.Digest, p.PaymentID, p.Tx, p.Reason, now, now, engine.Nanos(p.NextAt), engine.Nanos(p.AskUntil), until) == 1
 }
 
 // movePayment writes the new state of a payment, and sets it in p.
-func movePayment(ctx context.Context, t *engine.Tx, p *store.Payment, to store.PaymentMove) error {
+func movePayment(ctx context.Context, t *engine.Tx, p *store.Payment, to store.PaymentMove) {
 	until := never
 	p.State, p.Reason, p.NextAt = to.To, to.Reason, to.NextAt
 	p.ChangedAt = engine.FromNanos(engine.Nanos(t.Now()))
@@ -275,18 +243,9 @@ func movePayment(ctx context.Context, t *engine.Tx, p *store.Payment, to store.P
 	if p.State.Ended() { // the payload is no longer needed
 		until, p.Payload, p.NextAt = engine.Nanos(p.ChangedAt.Add(kept)), nil, time.Time{}
 	}
-	_, err := t.Exec(ctx, `UPDATE payments SET agent_id = ?, state = ?, payload = ?, tx = ?, reason = ?, changed_at = ?, next_at = ?, until = ?
+	t.Run(ctx, `UPDATE payments SET agent_id = ?, state = ?, payload = ?, tx = ?, reason = ?, changed_at = ?, next_at = ?, until = ?
 		WHERE service = ? AND reference = ?`, string(p.AgentID), string(p.State), engine.Blob(p.Payload), p.Tx, p.Reason,
-		engine.Nanos(p.ChangedAt), optionalTime(p.NextAt), until, p.Service, p.Reference)
-	return err
-}
-
-// optionalTime returns a time as the database stores it; 0 means the zero time.
-func optionalTime(at time.Time) int64 {
-	if at.IsZero() {
-		return 0
-	}
-	return engine.Nanos(at)
+		engine.Nanos(p.ChangedAt), engine.Nanos(p.NextAt), until, p.Service, p.Reference)
 }
 
 const (
@@ -297,42 +256,19 @@ const (
 
 // scanPayment reads a row of paymentColumns.
 func scanPayment(scan engine.Scan) (p store.Payment, err error) {
-	var begun, changed, next, ask int64
 	err = scan(&p.Service, &p.Reference, &p.AgentID, &p.Rail, &p.Kind, &p.Amount.Nano, &p.Amount.Currency, &p.State, &p.Payload, &p.Digest,
-		&p.PaymentID, &p.Tx, &p.Reason, &begun, &changed, &next, &ask)
-	p.BegunAt, p.ChangedAt = engine.FromNanos(begun), engine.FromNanos(changed)
-	p.NextAt, p.AskUntil = engine.FromNanos(next), engine.FromNanos(ask)
+		&p.PaymentID, &p.Tx, &p.Reason, engine.Stored(&p.BegunAt), engine.Stored(&p.ChangedAt), engine.Stored(&p.NextAt),
+		engine.Stored(&p.AskUntil))
 	return p, err
 }
 
-func readPayment(ctx context.Context, t *engine.Tx, service, reference string) (p store.Payment, found bool, err error) {
-	return onePayment(ctx, t, selectPayment, service, reference)
-}
-
-// lockPayment is like readPayment, and keeps other transactions from changing the row.
-func lockPayment(ctx context.Context, t *engine.Tx, service, reference string) (p store.Payment, found bool, err error) {
-	return onePayment(ctx, t, selectPayment+" FOR UPDATE", service, reference)
-}
-
-func onePayment(ctx context.Context, t *engine.Tx, query, service, reference string) (p store.Payment, found bool, err error) {
-	err = t.Rows(ctx, query, []any{service, reference}, func(scan engine.Scan) error {
-		found = true
-		p, err = scanPayment(scan)
-		return err
-	})
-	return p, found, err
+func readPayment(ctx context.Context, t *engine.Tx, service, reference string) (p store.Payment, found bool) {
+	return engine.Record(ctx, t, scanPayment, selectPayment, service, reference)
 }
 
 // Payment returns one payment. The error is store.ErrNotFound if the payment does not exist.
 func (l *Ledger) Payment(ctx context.Context, service, reference string) (store.Payment, error) {
-	list, err := engine.All(ctx, l.db, selectPayment, []any{service, reference}, scanPayment)
-	if err == nil && len(list) == 0 {
-		return store.Payment{}, store.ErrNotFound
-	}
-	if err != nil {
-		return store.Payment{}, err
-	}
-	return list[0], nil
+	return engine.First(ctx, l.db, store.ErrNotFound, selectPayment, []any{service, reference}, scanPayment)
 }
 
 // Payments returns payments, the newest first.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
@@ -109,20 +110,10 @@ func (b *Book) writePool(k PoolKey) engine.Command {
 
 // LeavePool removes the accounts of a newly approved agent from their pools.
 func (l *Ledger) LeavePool(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
-	var keys []AccountKey
-	err := t.Rows(ctx, "SELECT currency FROM accounts WHERE service = ? AND agent_id = ? AND pooled = 1 ORDER BY currency",
-		[]any{service, id}, func(scan engine.Scan) error {
-			k := AccountKey{Service: service, AgentID: string(id)}
-			err := scan(&k.Currency)
-			keys = append(keys, k)
-			return err
-		})
-	if err != nil {
-		return err
-	}
 	b := l.book(t)
-	for _, k := range keys {
-		before, err := b.account(ctx, k)
+	for _, currency := range slices.Collect(engine.Values[string](ctx, t,
+		"SELECT currency FROM accounts WHERE service = ? AND agent_id = ? AND pooled = 1 ORDER BY currency", service, id)) {
+		before, err := b.account(ctx, AccountKey{service, string(id), currency})
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -49,6 +50,11 @@ type prunable struct {
 	from, to, state          store.State
 }
 
+func scanPrunable(scan engine.Scan) (p prunable, err error) {
+	err = scan(&p.k, &p.leaf, &p.at, &p.kind, &p.from, &p.to, &p.amount, &p.execution, &p.details, &p.state, &p.settled)
+	return p, err
+}
+
 // old reports whether the entry may be deleted: its charge or top-up ended at or before the given time.
 func (p *prunable) old(before int64) bool {
 	switch {
@@ -69,19 +75,10 @@ func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before t
 	var head []byte
 	var lines, kept, carry int64
 	key := []any{k.Service, k.AgentID, k.Currency}
-	found, err := t.Row(ctx, selectChainEnd, key, &lines, &head, &kept, &carry)
-	if err != nil || !found {
-		return out, err
+	if !t.Find(ctx, selectChainEnd, key, &lines, &head, &kept, &carry) {
+		return out, nil
 	}
-	var list []prunable
-	if err := t.Rows(ctx, selectOldest, append(key[:3:3], kept, limit), func(scan engine.Scan) error {
-		var p prunable
-		err := scan(&p.k, &p.leaf, &p.at, &p.kind, &p.from, &p.to, &p.amount, &p.execution, &p.details, &p.state, &p.settled)
-		list = append(list, p)
-		return err
-	}); err != nil {
-		return out, err
-	}
+	list := slices.Collect(engine.Records(ctx, t, scanPrunable, selectOldest, append(key[:3:3], kept, limit)...))
 	sums, err := l.carriedSums(ctx, t, k, carry)
 	if err != nil {
 		return out, err
@@ -108,23 +105,13 @@ func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before t
 	if out.Entries == carries { // a carry that would replace only another carry is not worth writing
 		return Prefix{}, nil
 	}
-	salt, err := newSalt(l.Random)
-	if err != nil {
-		return out, engine.Unavailable(err)
-	}
 	epoch := l.Epochs.Of(k.Service)
 	place := Place{Epoch: epoch.Number, K: lines, Prev: evidence.HashOf(head)}
-	e := carryEntry(place, epoch.Issuer, k, t.Now(), &through, sums, salt)
-	for _, query := range []string{deleteTexts, deletePrefix} {
-		if _, err := t.Exec(ctx, query, append(key[:3:3], kept, through.K)...); err != nil {
-			return out, err
-		}
-	}
-	for _, c := range writeCarry(k, e) {
-		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
-			return out, err
-		}
-	}
+	e := carryEntry(place, epoch.Issuer, k, t.Now(), &through, sums, l.Salt())
+	prefix := append(key[:3:3], kept, through.K)
+	t.Run(ctx, deleteTexts, prefix...)
+	t.Run(ctx, deletePrefix, prefix...)
+	t.RunAll(ctx, writeCarry(k, e))
 	return out, nil
 }
 
@@ -141,12 +128,9 @@ func (l *Ledger) carriedSums(ctx context.Context, t *engine.Tx, k AccountKey, ca
 		return position{}, nil
 	}
 	var text string
-	found, err := t.Row(ctx, selectCarry, []any{k.Service, k.AgentID, k.Currency, carry}, &text)
-	if err != nil {
-		return position{}, err
-	}
+	t.Find(ctx, selectCarry, []any{k.Service, k.AgentID, k.Currency, carry}, &text)
 	e, err := evidence.ParseEntry([]byte(text))
-	if !found || err != nil || e.Sums == nil {
+	if err != nil || e.Sums == nil {
 		r := ChainRow{Account: k, Place: Place{K: carry}}
 		return position{}, r.altered()
 	}

@@ -17,10 +17,7 @@ func (l *Ledger) Refund(ctx context.Context, r store.Refund) (made store.Refund,
 	if r.Amount.Nano < 0 || r.Amount.Nano == 0 && r.Amount.Currency != "" {
 		return store.Refund{}, false, fmt.Errorf("refunding %s: %w", r.Amount, money.ErrAmount)
 	}
-	salt, err := newSalt(l.Random)
-	if err != nil {
-		return store.Refund{}, false, engine.Unavailable(err)
-	}
+	salt := l.Salt()
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		made, repeated = r, false
 		if err := captured(ctx, t, &made); err != nil {
@@ -59,13 +56,9 @@ func (l *Ledger) Refund(ctx context.Context, r store.Refund) (made store.Refund,
 // captured reads the charge that a refund is about.
 func captured(ctx context.Context, t *engine.Tx, r *store.Refund) error {
 	var state store.State
-	var settled int64
-	found, err := t.Row(ctx, "SELECT agent_id, intent, rule, amount, currency, state, settled_at FROM executions WHERE id = ? AND service = ?",
-		[]any{r.ExecutionID, r.Service}, &r.AgentID, &r.Intent, &r.Rule, &r.Charge.Nano, &r.Charge.Currency, &state, &settled)
-	r.ChargedAt = engine.FromNanos(settled)
+	found := t.Find(ctx, "SELECT agent_id, intent, rule, amount, currency, state, settled_at FROM executions WHERE id = ? AND service = ?",
+		[]any{r.ExecutionID, r.Service}, &r.AgentID, &r.Intent, &r.Rule, &r.Charge.Nano, &r.Charge.Currency, &state, engine.Stored(&r.ChargedAt))
 	switch {
-	case err != nil:
-		return err
 	case !found:
 		return store.ErrNotFound
 	case state != store.Captured || r.Charge.IsZero():
@@ -77,30 +70,22 @@ func captured(ctx context.Context, t *engine.Tx, r *store.Refund) error {
 // refunded reports whether a refund was made before. If so, it sets r to that refund. left is the part of the charge that was not refunded.
 func refunded(ctx context.Context, t *engine.Tx, r *store.Refund) (repeated bool, left int64, err error) {
 	left = r.Charge.Nano
-	var earlier []store.Refund
-	err = t.Rows(ctx, "SELECT "+refundColumns+" FROM refunds WHERE service = ? AND execution_id = ?", []any{r.Service, r.ExecutionID},
-		func(scan engine.Scan) error {
-			one, err := scanRefund(scan)
-			earlier = append(earlier, one)
-			return err
-		})
-	if err != nil {
-		return false, 0, err
-	}
-	for _, one := range earlier {
+	var same *store.Refund
+	for one := range engine.Records(ctx, t, scanRefund, "SELECT "+refundColumns+" FROM refunds WHERE service = ? AND execution_id = ?",
+		r.Service, r.ExecutionID) {
 		left -= one.Amount.Nano
-	}
-	for _, one := range earlier {
-		if one.Reference() != r.Reference() {
-			continue
+		if one.Reference() == r.Reference() {
+			same = &one
 		}
-		if !r.Amount.IsZero() && one.Amount != r.Amount {
-			return false, left, store.ErrReferenceUsed
-		}
-		*r = one
-		return true, left, nil
 	}
-	return false, left, nil
+	switch {
+	case same == nil:
+		return false, left, nil
+	case !r.Amount.IsZero() && same.Amount != r.Amount:
+		return false, left, store.ErrReferenceUsed
+	}
+	*r = *same
+	return true, left, nil
 }
 
 // refund makes a refund: it raises the balance, and adds the refund to the ledger, to the chain of the account and to the credit notes.
@@ -115,14 +100,12 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 	if err := b.enterTopUp(ctx, top, r.Amount, salt); err != nil {
 		return err
 	}
-	if r.Number, err = nextDocument(ctx, b.t, r.Service, CreditNotes); err != nil {
-		return err
-	}
-	_, err = b.t.Exec(ctx, `INSERT INTO refunds (service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at,
+	r.Number = nextDocument(ctx, b.t, r.Service, CreditNotes)
+	b.t.Run(ctx, `INSERT INTO refunds (service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at,
 		reference, reason, at, k, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.Service, r.Number, r.ExecutionID, string(r.AgentID), r.Intent, r.Rule, r.Charge.Nano, r.Amount.Nano, r.Amount.Currency,
 		engine.Nanos(r.ChargedAt), top.Reference, r.Reason, engine.Nanos(r.At), r.K, r.Document)
-	return err
+	return nil
 }
 
 // The kinds of documents that have numbers. A credit note has the number of its refund.
@@ -133,25 +116,20 @@ const (
 
 // nextDocument returns the next number of a kind of documents. The row stays locked until the transaction ends, so the numbers have no
 // gaps.
-func nextDocument(ctx context.Context, t *engine.Tx, service, kind string) (n int64, err error) {
-	_, err = t.Exec(ctx, `INSERT INTO document_numbers (service, kind, n) VALUES (?, ?, 1)
+func nextDocument(ctx context.Context, t *engine.Tx, service, kind string) (n int64) {
+	t.Run(ctx, `INSERT INTO document_numbers (service, kind, n) VALUES (?, ?, 1)
 		ON CONFLICT (service, kind) DO UPDATE SET n = document_numbers.n + 1`, service, kind)
-	if err != nil {
-		return 0, err
-	}
-	_, err = t.Row(ctx, "SELECT n FROM document_numbers WHERE service = ? AND kind = ?", []any{service, kind}, &n)
-	return n, err
+	t.Find(ctx, "SELECT n FROM document_numbers WHERE service = ? AND kind = ?", []any{service, kind}, &n)
+	return n
 }
 
 const refundColumns = "service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, reference, reason, at, k, document"
 
 func scanRefund(scan engine.Scan) (r store.Refund, err error) {
-	var charged, at int64
 	var reference string
 	err = scan(&r.Service, &r.Number, &r.ExecutionID, &r.AgentID, &r.Intent, &r.Rule, &r.Charge.Nano, &r.Amount.Nano, &r.Amount.Currency,
-		&charged, &reference, &r.Reason, &at, &r.K, &r.Document)
+		engine.Stored(&r.ChargedAt), &reference, &r.Reason, engine.Stored(&r.At), &r.K, &r.Document)
 	r.Charge.Currency = r.Amount.Currency
-	r.ChargedAt, r.At = engine.FromNanos(charged), engine.FromNanos(at)
 	if prefix := (&store.Refund{ExecutionID: r.ExecutionID}).Reference(); len(reference) >= len(prefix) {
 		r.Name = reference[len(prefix):]
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"time"
@@ -49,11 +48,7 @@ func StartChains(ctx context.Context, t *sql.Tx, rewrite func(string) string, no
 		if err := t.QueryRowContext(ctx, rewrite(selectUnresolved), a.Service, a.AgentID, a.Currency).Scan(&sums.unresolved); err != nil {
 			return 0, err
 		}
-		salt, err := newSalt(rand.Reader)
-		if err != nil {
-			return 0, err
-		}
-		e := carryEntry(Place{Epoch: epoch.Number}, epoch.Issuer, a.AccountKey, now, nil, sums, salt)
+		e := carryEntry(Place{Epoch: epoch.Number}, epoch.Issuer, a.AccountKey, now, nil, sums, newSalt())
 		if _, err := t.ExecContext(ctx, rewrite(engine.BumpLedger), 1); err != nil {
 			return 0, err
 		}

@@ -108,7 +108,7 @@ func (l list) text() (string, error) {
 // endAll ends every PAT and every signing key, except those of receipts and logs, and begins another epoch of each service, in the
 // transaction that marks the state as restored. It deletes the sessions and links of the console, because the backup may contain ended
 // sessions and used links. If limits start anew, it also deletes their counters. It returns the time at which the newest agent was created.
-func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64, err error) {
+func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64) {
 	if l.Mode == store.RestoreFresh {
 		t.Run(ctx, "DELETE FROM counters WHERE period <> '"+string(limit.Lifetime)+"'")
 	}
@@ -116,9 +116,7 @@ func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimi
 	t.Run(ctx, "DELETE FROM console_links")
 	t.Find(ctx, "SELECT COALESCE(MAX(created_at), 0) FROM agents AS every", nil, &agents)
 	seq := t.NextChange(ctx)
-	if err := s.ledger.BeginEpochs(ctx, t); err != nil {
-		return 0, err
-	}
+	s.ledger.BeginEpochs(ctx, t)
 	now := engine.Nanos(t.Now())
 	t.Run(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE (not_after = 0 OR not_after > ?) "+
 		"AND purpose NOT IN ('receipt', 'log')", now, seq, now)
@@ -128,5 +126,5 @@ func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimi
 			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
 		`excluded.seq`,
 		string(pat.RevokedPolicy), now, engine.Nanos(t.Now().Add(pat.MaxTTL+s.tokensKept)), "the state was restored", seq)
-	return agents, nil
+	return agents
 }

@@ -189,7 +189,7 @@ func (u *Upkeep) contents(ctx context.Context) (c Contents, err error) {
 		if u.journal == nil {
 			return nil
 		}
-		more, err := u.journal.Check(ctx, reader.Tx())
+		more, err := u.journal.Check(ctx, reader)
 		c.Executions, c.Unresolved, c.Entries = c.Executions+more.Executions, c.Unresolved+more.Unresolved, c.Entries+more.Entries
 		if more.Latest.After(c.Latest) {
 			c.Latest = more.Latest

@@ -68,7 +68,7 @@ func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now Veri
 			}
 		}
 		if u.journal != nil {
-			if _, err := u.journal.Check(ctx, reader.Tx()); err != nil {
+			if _, err := u.journal.Check(ctx, reader); err != nil {
 				return err
 			}
 		}
