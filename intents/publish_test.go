@@ -54,7 +54,8 @@ func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	if bare == nil {
 		t.Fatal(list)
 	}
-	if got, err := bare.Published([]intents.Extra{{Name: "uim-issuer", Value: "a"}}); err != nil || string(got) != "{\"intents\":[],\n  \"uim-issuer\": \"a\"}" {
+	const want = "{\"intents\":[],\n  \"uim-issuer\": \"a\"}"
+	if got, err := bare.Published([]intents.Extra{{Name: "uim-issuer", Value: "a"}}); err != nil || string(got) != want {
 		t.Errorf("got %s, %v", got, err)
 	}
 }

@@ -200,9 +200,9 @@ func (m *toolCall) ask(ctx context.Context, req *mcp.CallToolRequest, c *confirm
 		return asked
 	default:
 		m.exit()
-		err = accepted(req.Session.Elicit(ctx, asked.elicitation()))
+		err = accepted(req.Session.Elicit(ctx, asked.elicitation())) //nolint:contextcheck // m.host ends with ctx
 		if err == nil {
-			defer m.complete(ctx, req.Session, q.ID)
+			defer m.complete(ctx, req.Session, q.ID) //nolint:contextcheck // as above
 		}
 		if enterErr := m.enter(); enterErr != nil {
 			return enterErr
@@ -213,7 +213,7 @@ func (m *toolCall) ask(ctx context.Context, req *mcp.CallToolRequest, c *confirm
 		return &confirmationError{price: call.Price, refused: errors.Is(err, errDeclined)}
 	}
 	m.exit()
-	if err := c.pages.Wait(ctx, q.ID); err != nil {
+	if err := c.pages.Wait(ctx, q.ID); err != nil { //nolint:contextcheck // as above
 		return context.Canceled
 	}
 	if err := m.enter(); err != nil {
