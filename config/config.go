@@ -191,12 +191,7 @@ func (s *Service) PolicyPath(i int) string {
 }
 
 // IssuerOr returns the configured issuer or, if there is none, namespace. Pass the namespace of the service's first intent.
-func (s *Service) IssuerOr(namespace string) string {
-	if s.Issuer != "" {
-		return s.Issuer
-	}
-	return namespace
-}
+func (s *Service) IssuerOr(namespace string) string { return cmp.Or(s.Issuer, namespace) }
 
 // An Upstream is the API behind a service.
 type Upstream struct {

@@ -1,6 +1,7 @@
 package odrl
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/uimgate/uimgate/odrl/internal/model"
@@ -32,10 +33,8 @@ func (p *Policy) Conditions() []Condition {
 				return
 			}
 			one := Condition{
-				Rule: x.Node.Name(), Name: c.Pointer, Operand: c.Operand, Operator: c.Operator, Values: c.Texts(), Limit: e.Limiting(c, x.Node.Kind),
-			}
-			if c.UID != "" {
-				one.Name = c.UID
+				Rule: x.Node.Name(), Name: cmp.Or(c.UID, c.Pointer), Operand: c.Operand, Operator: c.Operator, Values: c.Texts(),
+				Limit: e.Limiting(c, x.Node.Kind),
 			}
 			if c.Unit.IRI != "" {
 				one.Unit = model.LastName(c.Unit.IRI)

@@ -1,6 +1,8 @@
 package odrl
 
 import (
+	"cmp"
+
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
@@ -94,10 +96,7 @@ func (v *verdict) premiseOf(x *rules.Entry) Premise {
 // states adds the states of a constraint and of its operands. The kind of the rule decides how an unknown constraint counts; see
 // RuleReport.
 func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constraint) {
-	name := c.Pointer
-	if c.UID != "" {
-		name = c.UID
-	}
+	name := cmp.Or(c.UID, c.Pointer)
 	var satisfied bool
 	switch id, known := v.e.IDOf(c); {
 	case v.bounds(x, c) && !v.s.counted(v.e, c): // a limit is named in the result and not compared
@@ -124,11 +123,7 @@ func (v *verdict) conjunction(x *rules.Entry, c *model.Constraint) bool {
 	for _, operand := range c.Operands {
 		states := map[string]State{}
 		v.states(states, x, operand)
-		name := operand.Pointer
-		if operand.UID != "" {
-			name = operand.UID
-		}
-		if states[name] != Satisfied {
+		if states[cmp.Or(operand.UID, operand.Pointer)] != Satisfied {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package pat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -164,12 +165,7 @@ type ProofError struct {
 func (e *ProofError) Error() string { return "proof of key: " + e.Member + ": " + e.Reason }
 
 // Unwrap returns ErrBadProof, or ErrBadSignature if the agreed key did not sign the proof.
-func (e *ProofError) Unwrap() error {
-	if e.kind != nil {
-		return e.kind
-	}
-	return ErrBadProof
-}
+func (e *ProofError) Unwrap() error { return cmp.Or(e.kind, ErrBadProof) }
 
 // A ScopeFormError describes what is wrong with a requested scope.
 type ScopeFormError struct{ Reason string }

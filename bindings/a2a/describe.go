@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -131,16 +132,10 @@ func oneLine(s string) string {
 
 // nameOf returns the name of a service, or its issuer if it has no name.
 func nameOf(s *service.Definition) string {
-	if name := strings.TrimSpace(s.Catalog.Service.Name); name != "" {
-		return name
-	}
-	return s.Issuer
+	return cmp.Or(strings.TrimSpace(s.Catalog.Service.Name), s.Issuer)
 }
 
 // descriptionOf returns the description of a service, or its name if it has no description.
 func descriptionOf(s *service.Definition) string {
-	if text := strings.TrimSpace(s.Catalog.Service.Description); text != "" {
-		return text
-	}
-	return nameOf(s)
+	return cmp.Or(strings.TrimSpace(s.Catalog.Service.Description), nameOf(s))
 }

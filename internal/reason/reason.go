@@ -46,10 +46,7 @@ func (r Reason) Suggestion() string { return r.row().suggestion }
 
 // OperatorSuggestion returns advice for an operator on how to continue after a refusal by the admin API.
 func (r Reason) OperatorSuggestion() string {
-	if s := r.row().operator; s != "" {
-		return s
-	}
-	return r.row().suggestion
+	return cmp.Or(r.row().operator, r.row().suggestion)
 }
 
 func (r Reason) row() row {

@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A Document is a policy as read: each term is resolved to its canonical name, and each node has its JSON pointer. See ODRL IM, section
 // 2.1.
@@ -80,12 +83,7 @@ type Rule struct {
 }
 
 // Name returns the name of the rule in decisions: its uid or, if it has none, its JSON pointer.
-func (r *Rule) Name() string {
-	if r.UID != "" {
-		return r.UID
-	}
-	return r.Pointer
-}
+func (r *Rule) Name() string { return cmp.Or(r.UID, r.Pointer) }
 
 // Does reports whether the rule has the given action.
 func (r *Rule) Does(action string) bool {
@@ -111,12 +109,7 @@ type Reference struct {
 }
 
 // Name returns the IRI of the asset or party. For a collection without an IRI, it returns the source.
-func (r *Reference) Name() string {
-	if r.IRI != "" {
-		return r.IRI
-	}
-	return r.Source
-}
+func (r *Reference) Name() string { return cmp.Or(r.IRI, r.Source) }
 
 // An Action is an action with its refinements. See ODRL IM, section 2.4.
 type Action struct {

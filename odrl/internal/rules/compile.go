@@ -80,9 +80,7 @@ func (x conjunction) into(v map[string]any) {
 	for _, c := range x.logic {
 		list = append(list, map[string]any{"level": model.Integer(int64(c.level)), "id": c.id})
 	}
-	if list != nil {
-		v["logic"] = list
-	}
+	put(v, "logic", list)
 }
 
 // terms compiles the conditions of a rule or duty. It returns false if it reported one of them.

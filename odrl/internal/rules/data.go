@@ -43,6 +43,13 @@ func (n *normalizer) data() map[string]any {
 	return map[string]any{"policy": policy}
 }
 
+// put adds a list to v, unless it is nil.
+func put(v map[string]any, key string, list []any) {
+	if list != nil {
+		v[key] = list
+	}
+}
+
 // dutyData adds the duties that the Rego modules must judge: those to sign, those under conditions, and those with a deadline.
 func (r *Rule) dutyData(v map[string]any) {
 	var signing, conditional, dated []any
@@ -62,15 +69,9 @@ func (r *Rule) dutyData(v map[string]any) {
 			conditional = append(conditional, x)
 		}
 	}
-	if signing != nil {
-		v["signing"] = signing
-	}
-	if conditional != nil {
-		v["duties"] = conditional
-	}
-	if dated != nil {
-		v["dated"] = dated
-	}
+	put(v, "signing", signing)
+	put(v, "duties", conditional)
+	put(v, "dated", dated)
 }
 
 // keyData adds the keys with which a duty to sign can be fulfilled, and the conditions on the time of signing.

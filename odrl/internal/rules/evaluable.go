@@ -111,9 +111,7 @@ func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 			y.Data["of"] = append(of, model.Integer(int64(x.N)))
 			list = append(list, model.Integer(int64(y.N)))
 		}
-		if list != nil {
-			x.Data[group.key] = list
-		}
+		put(x.Data, group.key, list)
 	}
 	return x
 }
@@ -143,9 +141,7 @@ func (e *Evaluable) fill(x *Entry) {
 		e.conditions(piece, e.bounded(x, piece, a.Refinements))
 		actions = append(actions, piece)
 	}
-	if actions != nil {
-		x.Data["action"] = actions
-	}
+	put(x.Data, "action", actions)
 	if x.Node.Kind.Duty() {
 		e.fillDuty(x)
 	}
@@ -167,9 +163,7 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 			rest = append(rest, c)
 		}
 	}
-	if limits != nil {
-		into["limits"] = limits
-	}
+	put(into, "limits", limits)
 	return rest
 }
 
@@ -192,9 +186,7 @@ func (e *Evaluable) targets(x *Entry) {
 			list = append(list, e.part(names, ref.Refinements))
 		}
 	}
-	if list != nil {
-		x.Data["target"] = list
-	}
+	put(x.Data, "target", list)
 }
 
 // TargetNames returns the names of an asset, or nil for a part of the call.
@@ -230,9 +222,7 @@ func (e *Evaluable) assignees(x *Entry) {
 		}
 		list = append(list, e.part(names, ref.Refinements))
 	}
-	if list != nil {
-		x.Data["party"] = list
-	}
+	put(x.Data, "party", list)
 }
 
 func (e *Evaluable) partyNames(ref model.Reference) []string {
