@@ -18,11 +18,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 
 	"github.com/caddyserver/certmagic"
-
-	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 // maxValue is the maximum size of one value, in bytes. A certificate chain has a few thousand bytes.

@@ -3,9 +3,8 @@ package sqlmail
 import (
 	"context"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 const entryColumns = "id, owner, peer, entry_type, created_at"

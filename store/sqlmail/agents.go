@@ -3,9 +3,8 @@ package sqlmail
 import (
 	"context"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 const agentColumns = "a.agent, a.name, a.status, a.visibility, a.policy, a.metadata, a.capabilities, a.created_at, a.last_active_at"

@@ -3,9 +3,8 @@ package sqlmail
 import (
 	"context"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 const blobColumns = "b.id, b.owner, b.hash, b.size, b.content_type, b.created_at, b.expires_at"

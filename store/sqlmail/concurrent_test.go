@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 func TestConcurrently(t *testing.T) {

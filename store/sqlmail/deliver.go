@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // Delivered records that a recipient has received messages. It ignores the ids of messages that do not wait for the recipient.

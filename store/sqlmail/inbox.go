@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // An inbox contains the data about a recipient that is needed to check a message.

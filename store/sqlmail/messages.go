@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // pageBytes limits the size of one page of messages. A page ends with the message that reaches the limit.

@@ -3,9 +3,8 @@ package sqlmail
 import (
 	"context"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // page returns at most limit rows of a query as read reads them, and reports whether there are more. The query ends with LIMIT ?.

@@ -26,10 +26,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // Options are the options of New.

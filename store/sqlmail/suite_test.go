@@ -16,13 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // A relay is a store under test.

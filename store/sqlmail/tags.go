@@ -6,9 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // A tagSync updates the tags of an agent, and the number of public agents with each tag, when the agent changes.

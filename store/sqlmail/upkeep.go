@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // boxKept is how long the time of the last message for a recipient is remembered if no messages are waiting.

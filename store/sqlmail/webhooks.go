@@ -7,9 +7,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // notDue is the due time of a message whose webhook is disabled. The message becomes due when the webhook is set again.

@@ -7,10 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
-
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // A note is an operation of the tests' group. It writes a tag.

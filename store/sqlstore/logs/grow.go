@@ -66,7 +66,8 @@ func setHead(ctx context.Context, t *engine.Tx, c store.LogChange) bool {
 		return t.Run(ctx, insertHead, h.Service, h.Epoch, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At),
 			engine.Nanos(h.CosignedAt)) > 0
 	}
-	return t.Run(ctx, updateHead, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At), h.Service, h.Epoch, c.Before) > 0
+	return t.Run(ctx, updateHead, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At),
+		h.Service, h.Epoch, c.Before) > 0
 }
 
 // AddLogEntry adds an entry that introduces a key, with the next ledger number. It does nothing if the key was introduced before. Grow adds

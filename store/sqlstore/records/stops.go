@@ -19,8 +19,9 @@ func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err e
 	}
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		seq := t.NextChange(ctx) // also the lock between concurrent stops
-		found := false
-		if made, found = s.stopInForce(ctx, t, stop); found {
+		before, found := s.stopInForce(ctx, t, stop)
+		if found {
+			made = before
 			return nil
 		}
 		made = stop
