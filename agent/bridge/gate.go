@@ -42,7 +42,7 @@ func (b *Bridge) patient(wait func(context.Context, time.Duration) error) func(c
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(host, cancel)()
+		defer context.AfterFunc(host, cancel)() //nolint:contextcheck // host is the context of the call, or that of the bridge
 		return wait(ctx, d)
 	}
 }

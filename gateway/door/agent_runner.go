@@ -17,7 +17,7 @@ type agentRunner[A Agent] struct {
 func newAgentRunner[A Agent](a A) *agentRunner[A] {
 	r := &agentRunner[A]{agent: a, ended: make(chan struct{})}
 	r.working, r.cut = context.WithCancel(context.Background()) //nolint:gosec // run calls it at the end
-	r.taking, r.stop = context.WithCancel(r.working) //nolint:gosec // it ends with working
+	r.taking, r.stop = context.WithCancel(r.working)            //nolint:gosec // it ends with working
 	return r
 }
 
