@@ -81,7 +81,7 @@ func readSunset(h http.Header) *Sunset {
 	return end
 }
 
-// unreadable returns the error for a call that was executed although the client cannot use the response. The error includes the
+// unreadable returns the error for a call that the service executed, but whose response the client cannot use. The error includes the
 // charge.
 func (r Result) unreadable(why string) *Error {
 	return &Error{

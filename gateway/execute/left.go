@@ -26,8 +26,8 @@ type Left struct {
 const maxLeft = 64
 
 // Left returns, for each intent and for each permission in order of preference, how many more calls the agent of the PAT in call can make.
-// It omits intents that the agent cannot call, and those for which it would have to read more than 64 limits in all. It reads the store
-// once, and takes nothing. The error is a *reason.Refusal.
+// It omits intents that the agent cannot call, and those for which it would have to read more than 64 limits in all. It reads the state
+// of all limits from the store at once, and takes no units. The error is a *reason.Refusal.
 func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[string][]Left, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {

@@ -88,7 +88,7 @@ func (p *Provider) fetch(ctx context.Context) (*metadata, error) {
 	}
 	var d document
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &d) != nil {
-		return away("%s responded with status %d instead of its metadata", p.Host(), answer.Status)
+		return away("%s did not respond with valid metadata (status %d)", p.Host(), answer.Status)
 	}
 	if d.Issuer != p.o.Issuer {
 		return away("its issuer differs from admin.oidc.issuer: write the issuer exactly as the provider does")

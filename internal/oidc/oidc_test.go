@@ -276,7 +276,7 @@ func TestProvidersThatCannotBeUsed(t *testing.T) {
 		"a token endpoint inside":  {func(m map[string]any) { m["token_endpoint"] = "https://10.0.0.1/" }, "token_endpoint"},
 		"keys without encryption":  {func(m map[string]any) { m["jwks_uri"] = "http://id.example/keys" }, "jwks_uri"},
 		"only symmetric algorithm": {func(m map[string]any) { m["id_token_signing_alg_values_supported"] = []string{"HS256", "none"} }, "none of RS256"},
-		"no JSON of metadata":      {func(m map[string]any) { m["issuer"] = 5 }, "instead of its metadata"},
+		"no JSON of metadata":      {func(m map[string]any) { m["issuer"] = 5 }, "did not respond with valid metadata"},
 		"very large":               {func(m map[string]any) { m["x"] = strings.Repeat("x", 1<<20) }, "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {

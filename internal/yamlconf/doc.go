@@ -23,7 +23,7 @@
 //	min, max  inclusive bounds, written as a value of the key; for lists and maps, max is the maximum number of entries
 //	doc       the description, for people
 //	example   the value of a required key in the reference
-//	short     "true": a document may set only this field, by its value in place of the mapping: a string or, for a boolean, true or false
+//	short     "true": in place of the mapping, a document may have the value of this field alone: a string or, for a boolean, true or false
 //	pattern   regular expression of that text, for the JSON Schema
 //	restart   "true": a change takes effect only after a restart; the descriptions state that
 //

@@ -68,8 +68,8 @@ func HasMembers(request any) bool {
 	return false
 }
 
-// ReadMembers reads the members of the body of a request, a pointer to a struct: strings, booleans and lists of strings with the names of
-// their json tags. A string is required unless its tag has an option. The error is a *reason.Refusal.
+// ReadMembers fills request, a pointer to a struct, with the members of a JSON body. The json tag of a field has the name of the member,
+// which is a string, a boolean or a list of strings. A string is required unless its tag has an option. The error is a *reason.Refusal.
 func ReadMembers(m *wire.Members, request any) error {
 	v := reflect.ValueOf(request).Elem()
 	for name, f := range members(v.Type()) {

@@ -198,8 +198,9 @@ func (w *work) openCounters() {
 	}
 }
 
-// statements returns the statements that write the changes, even if other processes write concurrently. Rows that all writers use come
-// last. A missing row is inserted; if another writer has inserted it first, the statement fails and the transaction is retried.
+// statements returns the statements that write the changes. They are correct even if other processes write concurrently. Rows that all
+// writers use come last. A missing row is inserted; if another writer has inserted it first, the statement fails and the transaction is
+// retried.
 func (w *work) statements() []engine.Command {
 	list := append(w.unchangedAgreements(), writeBeginnings(w.changes.beginnings, true)...)
 	list = append(list, engine.Together(w.changes.writes)...)
@@ -230,8 +231,8 @@ func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 	return engine.Command{Query: updateCounterFrom, Args: append(args, was.Slot, was.Counts, was.Dispatch, was.DispatchSlot), Must: 1}
 }
 
-// Statements returns the statements that write changes if no other process writes. The given statements run directly after the new
-// executions are inserted.
+// Statements returns the statements that write the changes. They are correct only if no other process writes. The given statements run
+// directly after the new executions are inserted.
 func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	list := append(writeBeginnings(c.Beginnings, !c.Unchained), engine.Together(between)...)
 	list = append(list, writeMoves(c.Changed)...)

@@ -197,7 +197,7 @@ func writeReport(w io.Writer, r bookReport) {
 		fmt.Fprintf(w, "  %s\n", printable(p.String()))
 	}
 	if r.Unproven > 0 {
-		fmt.Fprintf(w, "  %d receipts were not looked for in the log: run the command again\n", r.Unproven)
+		fmt.Fprintf(w, "  %d receipts have not been checked against the log yet: run the command again\n", r.Unproven)
 	}
 	if r.More > 0 {
 		fmt.Fprintf(w, "  and %d more problems\n", r.More)
@@ -287,11 +287,11 @@ func receiptsExportCommand(s *agentSettings) *cobra.Command {
 	var of, target string
 	c := &cobra.Command{
 		Use: "export FILE", Short: "Export the receipts as a bundle of evidence",
-		Long: `Export writes what the agent has about one service as a bundle of evidence: JSON lines with the keys of the
-service, the agreements and policies, the entries that the service signed, and the proofs that they are in
-the log, compressed with gzip. Run reconcile first: it fetches entries and proofs that the agent lacks. The
-bundle has the same form as one of uimgate usage bundle, but lacks what only the service has: proofs of key and
-decisions.`,
+		Long: `Export writes what the agent has about one service as a bundle of evidence, compressed with gzip. The bundle
+consists of JSON lines with the keys of the service, the agreements and policies, the entries that the service
+signed, and the proofs that they are in the log. Run reconcile first: it fetches entries and proofs that the agent
+lacks. The bundle has the same format as those that uimgate usage bundle writes, but lacks what only the service
+has: proofs of key and decisions.`,
 		Example: `  uimgate agent receipts export receipts.jsonl.gz
   uimgate agent receipts export november.jsonl.gz --service shop.example --month 2026-11`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -308,7 +308,8 @@ decisions.`,
 	return c
 }
 
-// exportReceipts writes a bundle to a file that only its owner can read. If it fails, it leaves no file.
+// exportReceipts writes a bundle to the file at path. If it creates the file, only the owner can read it. If the export fails, it removes
+// the file, unless it is not a regular file.
 func exportReceipts(path string, service *agent.Service, p receipts.Period) error {
 	session := service.Session()
 	bundle := receipts.Bundle{Issuer: session.Issuer, Agent: session.AgentID, Period: p, Now: time.Now()}

@@ -44,9 +44,10 @@ func Init() *cobra.Command {
 	c := &cobra.Command{
 		Use: "init", Short: "Create a configuration for your API", Args: cli.Args(cobra.NoArgs),
 		Long: `On a terminal, init without flags asks for the domain of your service, the URL of your API, its OpenAPI document and
-TLS, creates a configuration and starts the gateway. Every answer has a flag. Without a document, init writes a short
-one that you extend. With --acme-email, the gateway serves https://NAMESPACE on port 443 with certificates from Let's
-Encrypt, which validates the domain on ports 80 and 443.
+an email address for TLS certificates. It then creates a configuration, and starts the gateway if you agree. Each
+question has a flag that answers it. Without a document, init writes a short one that you extend. With --acme-email,
+the gateway serves https://NAMESPACE on port 443 with certificates from Let's Encrypt, which validates the domain on
+ports 80 and 443.
 
 Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration. Its files
 are agents.json with the intents, policy.json with conservative limits, uimgate.yaml, openapi.curation.yaml, and a
