@@ -59,8 +59,8 @@ soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded
 	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console ./bindings/aea ./bindings/aea/skill/directory
 	@$(RUN) --race=all -count=1 -run Concurrently ./odrl ./intents
 
-soak-short: ## half a minute: seconds of the faults of make soak that take long: outages, freezes, a promoted standby, wrong clocks
-	@$(RUN) -tags soakshort -count=1 -run 'PostgreSQLOutages|StoppedForAWhile|SynchronousStandby|WrongClocks' ./internal/soak
+soak-short: ## half a minute: seconds of the faults of make soak that take long: outages, freezes, locks, a promoted standby, wrong clocks
+	@$(RUN) -tags soakshort -count=1 -run 'PostgreSQLOutages|StoppedForAWhile|ExpiredLease|WaitInTheStore|SlowDisk|SynchronousStandby|WrongClocks' ./internal/soak
 
 fuzz: ## every fuzz target for FUZZTIME each: over 100 targets, so an hour on two cores at 60s; the corpus grows
 	@GO="$(GO)" internal/test/fuzz.sh $(FUZZTIME)

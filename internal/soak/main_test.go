@@ -7,7 +7,7 @@
 // the logs, and treats each of them only as a lower or an upper bound.
 //
 //	make soak                          # every test for a minute
-//	make soak-short                    # seconds of outages, freezes, a promoted standby and wrong clocks
+//	make soak-short                    # seconds of outages, freezes, locks, a promoted standby and wrong clocks
 //	go test ./internal/soak            # a few seconds of the others each; on a slow machine longer, until enough has happened
 //	go test -tags soak -v -run SQLite ./internal/soak
 package soak

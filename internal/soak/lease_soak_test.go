@@ -1,3 +1,5 @@
+//go:build soak || soakshort
+
 package soak
 
 import (
