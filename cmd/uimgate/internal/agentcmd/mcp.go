@@ -51,7 +51,7 @@ services by URL, origin or domain. The assistant gets a tool for each of their i
 than 40, three tools that search, describe and call them. Mcp agrees to the terms of a service only if you
 have accepted them, with --agree or uimgate agent agree. Until then, each tool returns the terms and the
 command to run. Without --budget it spends nothing, and with --budget never more than that in an hour, day
-or month (UTC). All bridges with the same directory share one budget.
+or month (UTC). All processes of uimgate mcp with the same directory share one budget.
 
 With --confirm-above "1 EUR", it asks you about each call that may cost more, or whose price is not known. It asks on
 a page of this machine, which the assistant opens if it can. The page requires the code of uimgate agent confirm-code.

@@ -308,8 +308,8 @@ has: proofs of key and decisions.`,
 	return c
 }
 
-// exportReceipts writes a bundle to the file at path. If it creates the file, only the owner can read it. If the export fails, it removes
-// the file, unless it is not a regular file.
+// exportReceipts writes a bundle to the file at path. If it creates the file, only the owner can read it. If the export fails and the
+// file is a regular file, exportReceipts removes it.
 func exportReceipts(path string, service *agent.Service, p receipts.Period) error {
 	session := service.Session()
 	bundle := receipts.Bundle{Issuer: session.Issuer, Agent: session.AgentID, Period: p, Now: time.Now()}

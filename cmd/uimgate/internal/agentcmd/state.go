@@ -159,7 +159,7 @@ func unpermitted(sessions []agent.Session, uid string) error {
 	return fmt.Errorf("no agreement permits %s: the intent belongs to another service; there are agreements only with %s", uid, strings.Join(names, ", "))
 }
 
-// fullUID returns the UID among known whose middle part is name. If there is none, or several, it returns the parameter otherwise.
+// fullUID returns the UID among known whose middle part is name. If there is none, or several, fullUID returns the value of otherwise.
 func fullUID(name string, known []string, otherwise string) string {
 	found := ""
 	for _, uid := range known {

@@ -66,7 +66,8 @@ func ReadAtMost(r io.Reader, name string, maxBytes int64) ([]byte, error) {
 	return text, err
 }
 
-// ReadInput reads the file with this name or, if the name is -, stdin, which errors call what. Its bound is that of ReadNamed.
+// ReadInput reads the file with this name or, if the name is -, stdin. Errors call stdin by the name what. The maximum size is
+// the same as that of ReadNamed.
 func ReadInput(c *cobra.Command, name, what string, maxBytes int64) ([]byte, error) {
 	if name == "-" {
 		return ReadAtMost(c.InOrStdin(), what, maxBytes)

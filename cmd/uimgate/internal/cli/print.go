@@ -82,7 +82,8 @@ func PrintOne[T any](c *cobra.Command, format string, record T, columns []Column
 	return w.Flush()
 }
 
-// Print prints whole as JSON, or its records as CSV or, in the third format that CheckFormat accepts, by people; nil: as a table.
+// Print prints whole as JSON, the records as CSV, or output for people. It calls people for the latter or, if people is nil,
+// prints the records as a table.
 func Print[T any](c *cobra.Command, format string, whole any, records []T, columns []Column[T], people func(io.Writer) error) error {
 	switch out := c.OutOrStdout(); {
 	case format == "json":

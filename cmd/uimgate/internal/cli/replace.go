@@ -21,7 +21,7 @@ type replacement struct {
 }
 
 // WriteFiles replaces each file atomically. The map has the new contents by path. If a file cannot be written, WriteFiles restores those
-// that it has already replaced. It replaces the file at the path last after all others.
+// that it has already replaced. The parameter last is the path of the file that WriteFiles replaces after all others.
 func WriteFiles(files map[string][]byte, last string) error {
 	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(path string) bool { return path == last })
 	var all []*replacement

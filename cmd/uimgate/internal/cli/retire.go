@@ -10,8 +10,8 @@ import (
 // unless --retire-after is set.
 const noticeDays = 30
 
-// RetireAfter parses the value of --retire-after, and returns when intents end. It returns the zero time for now, and the time after
-// noticeDays for an empty text. Its errors are errors of usage.
+// RetireAfter parses the value of --retire-after, and returns when intents end. It returns the zero time for the text now, and the
+// time after noticeDays for an empty text. Its errors are usage errors.
 func RetireAfter(text string, now time.Time) (time.Time, error) {
 	day := now.UTC().Truncate(24 * time.Hour)
 	switch text {

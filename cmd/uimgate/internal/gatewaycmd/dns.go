@@ -228,7 +228,7 @@ func issuerOf(c *config.Service, catalog *intents.Catalog) string {
 	return strings.ToLower(issuer)
 }
 
-// recordWarnings returns the reasons why agents may not be able to use the records although they are valid.
+// recordWarnings returns the reasons why agents may be unable to use records that are valid.
 func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
 	var out []string
 	if fetch.LoopbackHost(c.PublicURL.Hostname()) {

@@ -58,23 +58,24 @@ their names, texts and prices: edit it and run init again. --review prints a tab
 nothing. --pick offers only the operations that a file names. --all also offers operations that write.
 
 Run init again when the document changes. Init keeps your choices. Intents follow the document, except where you
-edited them. Init prints a plan: intents that are added, changed, replaced and retired, changes that break agents,
-and what changes in each policy. It applies the plan if you confirm it, or with --apply. A change that breaks agents
-adds the next version of the intent; the old one ends after 30 days or at --retire-after. If an operation is gone, its
-intent ends at the same time.
-Init does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
-copies changed prices and limits between the policy and openapi.curation.yaml, in both directions, and adds permissions
-to the policy.
-The policies are those that uimgate.yaml names. If it lists policies with dates, --merge adds permissions to the one in
-force and to those that follow it, and changes prices and limits only in the one in force.
+edited them. Init prints a plan: intents that are added, changed, replaced and retired, changes that break agents, and
+what changes in each policy. It applies the plan if you confirm it, or with --apply. A change that breaks agents adds
+the next version of the intent. The previous version, or an intent whose operation is gone, ends after 30 days or at
+--retire-after.
+
+Init does not overwrite other files that you edited, and writes their new text to NAME.new instead.
+With --merge, it copies changed prices and limits between the policy and openapi.curation.yaml, in both directions,
+and adds permissions to the policy. The policies are those that uimgate.yaml names. If it lists policies with dates,
+--merge adds permissions to the one in force and to those that follow it, and changes prices and limits only in the
+one in force.
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
 directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
 operation with a reference that cannot be read is not offered, and init names the reference.
 
-Instead of a document, --mcp names the endpoint of a server of the Model Context Protocol, and --mcp-command the program
-of one that uses standard input and output. Each of its tools becomes an operation, and the gateway calls it.
-At first, init offers only the tools that the server marks as read-only.`,
+Instead of a document, init can read the tools of an MCP server (Model Context Protocol). --mcp names the endpoint of
+the server; --mcp-command names a program that is a server on standard input and output. Each tool becomes an
+operation, and the gateway calls the tool. At first, init offers only the tools that the server marks as read-only.`,
 		Example: `  uimgate init
   uimgate init --namespace example.com --upstream http://localhost:9000 --serve
   uimgate init --openapi api.yaml --namespace example.com

@@ -18,8 +18,9 @@ type presentPolicy struct {
 	from time.Time // zero: it is in force
 }
 
-// presentPolicies returns the first service that has the agents.json of dir, and its policies that have not ended, in the order of their
-// dates. The first policy is in force. A policy that takes effect twice is listed once. Without such a service, at is -1.
+// presentPolicies returns the index of the first service that uses the agents.json of dir, or -1 if no service does. It also returns the
+// policies of this service that have not ended, in the order of their dates. The first policy is in force. A policy that takes effect
+// twice is listed once.
 func presentPolicies(dir string, services []config.Service, now time.Time) (at int, out []presentPolicy) {
 	at = slices.IndexFunc(services, func(s config.Service) bool { return nameIn(dir, s.AgentsFile.Path) == openapi.AgentsFile })
 	if at < 0 {

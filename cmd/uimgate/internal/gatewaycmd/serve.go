@@ -101,7 +101,8 @@ func serve(ctx context.Context, path string, o config.Overrides, stdout, stderr 
 	return err
 }
 
-// A libraryLog receives the lines that libraries write to the standard log. They may quote an upstream, so only their length is logged.
+// A libraryLog receives the lines that libraries write to the standard log. Such a line may quote a response of an upstream, so
+// libraryLog logs only its length.
 type libraryLog struct{ log *zap.Logger }
 
 func (u libraryLog) Write(p []byte) (int, error) {
@@ -109,7 +110,7 @@ func (u libraryLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hangups returns a channel that has a value after the process has received SIGHUP, until ctx ends.
+// hangups returns a channel that gets a value when the process receives SIGHUP. When ctx ends, hangups stops listening for the signal.
 func hangups(ctx context.Context) <-chan struct{} {
 	signals, reloads := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(signals, syscall.SIGHUP)
@@ -152,13 +153,13 @@ func Check() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Report all problems of a configuration at once", Args: cli.Args(cobra.NoArgs),
 		Long: `Check loads a configuration with all files that it names, as serve would, and prints each problem as
-file:line: message. It opens no port. If there is a database, check reads it. State of a service that the
-configuration no longer names is an error. An agent id that allow or parties reserves although another key already
-uses it is a warning.
+file:line: message. It opens no port. If there is a database, check reads it. If the database has state of a service
+that the configuration no longer names, check reports an error. If allow or parties reserves an agent id that another
+key already uses, check prints a warning.
 
-It is an error if agents can call no intent of a service, or can no longer call an intent that they called in the
-last 7 days according to the database, because a running gateway would refuse the configuration. With --force, it is
-a warning.
+It is an error if agents can call no intent of a service. It is also an error if, according to the database, agents
+called an intent in the last 7 days and can no longer call it. A running gateway would refuse such a configuration.
+With --force, check reports both as warnings.
 
 With --online, check also looks up the names of the services, and connects to their ports, to the upstreams and to
 the collectors. It fetches the directory of the CA and the metadata of the identity provider. It prints what works,

@@ -96,9 +96,9 @@ func (o *operator) agreementsVerify() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Verify an exported agreement, offline", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service. The agent may have
-signed a JWS, the policy itself, or an envelope of the uAgents protocol. For a person's consent, it also checks the
-changes of the budget: the signature of each, that each follows the one before, and that it changes only amounts.
-It needs no gateway and no network. FILE may be - for standard input.`,
+signed a JWS, the policy itself, or an envelope of the uAgents protocol. For a person's consent, it also checks each
+change of the budget: that it is signed, follows the previous change, and changes only amounts. It needs no gateway
+and no network. FILE may be - for standard input.`,
 		Example: "  uimgate agreements verify agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(o.format); err != nil {

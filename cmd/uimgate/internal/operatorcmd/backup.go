@@ -114,11 +114,11 @@ A person with the data directory and its keys can forge an internally consistent
 agents and the cosignatures of witnesses to detect this: see docs/evidence.md.
 
 With --since FILE, verify-ledger rebuilds only the entries that were added since the check that wrote FILE, and then
-replaces FILE. If FILE does not exist, it checks everything and creates FILE. It still checks that no earlier entry is
-missing, all sums, that each log begins with the leaves that were verified, and that the hash of each entry is in its
-log. It does not rebuild earlier entries, and does not compare their records, proofs and questions, so it does not
-detect changes to their other columns: check the whole ledger from time to time. Keep FILE where a person who can write to the
-database cannot write.`,
+replaces FILE. If FILE does not exist, it checks everything and creates FILE. It still checks all sums. It also checks
+that no earlier entry is missing, that each log begins with the leaves that were verified, and that the hash of each
+entry is in its log. It does not rebuild earlier entries, and does not compare their records, proofs and questions, so
+it does not detect changes to their other columns: check the whole ledger from time to time. Keep FILE where a person
+who can write to the database cannot write.`,
 		Example: "  uimgate verify-ledger\n  uimgate verify-ledger --since /var/lib/audit/shop.json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			state, err := k.open(c, ofState)

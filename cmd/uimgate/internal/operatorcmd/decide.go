@@ -35,7 +35,7 @@ func (d *decideFlags) wanted() bool {
 	return d.again || d.policy != "" || d.digest != "" || d.when != "" || len(d.facts) > 0
 }
 
-// request returns the request to decide again the call with an id.
+// request returns the request that makes the gateway decide the call with an id again.
 func (d *decideFlags) request(c *cobra.Command, id string) (r policies.DecideRequest, err error) {
 	r = policies.DecideRequest{RequestID: id, PolicyDigest: d.digest}
 	if r.At, err = moment("--at", d.when); err != nil {

@@ -20,7 +20,7 @@ func printHeldLimits(out io.Writer, held *status.HeldLimits) {
 			periodsOf(r.Periods, r.Allowance))
 	}
 	if s := held.Clock; s != nil {
-		fmt.Fprintf(out, "Stricter limits for all agents, after the clock of the database was set by %s at %s: %s.\n", cli.Sanitize(s.By),
+		fmt.Fprintf(out, "Stricter limits for all agents, after the clock of the database moved by %s at %s: %s.\n", cli.Sanitize(s.By),
 			cli.HumanTime(s.At), periodsOf(s.Periods, 0))
 	}
 }

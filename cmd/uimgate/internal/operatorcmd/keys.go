@@ -55,10 +55,10 @@ func (o *operator) keysRotate() *cobra.Command {
 		Long: `Rotate creates a new key, which signs all PATs from now on. The previous key continues to verify PATs until
 the last PAT that it signed has expired. Rotate prints the new key.
 
-Each process that shares a PostgreSQL database signs with a key of its own, and rotate changes only that of the process
-that handles the request. With --all, every process creates new keys for PATs and for agent cards of A2A: a running
-process within a second, any other when it starts. Rotate then prints the newest keys of each process, after at most 3
-seconds.
+Each process that shares a PostgreSQL database signs with a key of its own, and rotate replaces only the key of the
+process that handles the request. With --all, every process creates new keys for PATs and for agent cards of A2A: a
+running process within a second, any other when it starts. Rotate then prints the newest keys of each process, after
+at most 3 seconds.
 
 --purpose receipt and --purpose log replace the key that signs receipts or checkpoints of the log, in the process that
 handles the request. The previous key stays in the key set for as long as the ledger is kept, because agents verify receipts with it.`,

@@ -190,8 +190,9 @@ func printAnswer[Q, A any](c *cobra.Command, o *operator, columns []cli.Column[A
 	return cli.PrintOne(c, o.format, answer, columns)
 }
 
-// callOnce is like call, for an operation that the gateway makes only once under a name, the value of a flag. If it is unknown whether the
-// gateway has made it, the error explains how to repeat the command; what names the operation. An empty name cannot be repeated.
+// callOnce is like call, for an operation that the gateway makes only once under a name, which is the value of a flag. If it is unknown
+// whether the gateway has made the operation, the error explains how to repeat the command, unless the name is empty. what describes the
+// operation.
 func callOnce[Q, A any](c *cobra.Command, o *operator, op operation.Operation[Q, A], q Q, what, flag, name string) (A, error) {
 	answer, err := call(c, o, op, q)
 	if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused && name != "" {

@@ -58,7 +58,7 @@ A refund is made only once under its --name: repeat the command if the gateway d
 		&r.Name,
 		"name",
 		"",
-		"your name for this refund, up to 128 bytes: a refund of the call with the same name is made only once",
+		"your name for this refund, up to 128 bytes: the gateway makes only one refund of a call under each name",
 	)
 	c.Flags().StringVar(&r.Reason, "reason", "", "why, for the credit note; required")
 	return c

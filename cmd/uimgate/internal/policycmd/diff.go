@@ -29,13 +29,12 @@ func policyDiffCommand() *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use: "diff OLD NEW", Short: "Show what changes for agents between two policies",
-		Long: `Diff compares the meaning of two policies, not their text. It reports what changes for agents: rules that are
-added and removed, and limits, prices, conditions and duties that become tighter or looser. It reports
-whether each change is better or worse for the agent. It then decides the same requests under both policies, at the
-bounds of their conditions, and reports whether the decisions are wider, narrower or both, with an
-example. It also reports whether agents must agree again: to call the intents whose terms change or, if the
-uid of the policy changes, every intent. One of the two files may be - for stdin. The exit code is 0 whether
-or not the policies differ.`,
+		Long: `Diff compares the meaning of two policies, not their text. It reports what changes for agents: rules that are added
+and removed, and limits, prices, conditions and duties that become tighter or looser. It reports whether each change
+is better or worse for the agent. It then decides the same requests under both policies, at the bounds of their
+conditions, and reports whether the decisions are wider, narrower or both, with an example. It also reports whether
+agents must agree again before they call the intents whose terms change or, if the uid of the policy changes, before
+they call any intent. One of the two files may be - for stdin. The exit code is 0 whether or not the policies differ.`,
 		Example: `  uimgate policy diff policy.json new-policy.json
   git show HEAD:policy.json | uimgate policy diff - policy.json -o json`,
 		Args: cli.Args(cobra.ExactArgs(2)),
