@@ -230,7 +230,7 @@ func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agr
 
 var errNotPending = errors.New("the agreement no longer waits for approval")
 
-// repeatAgreement sends an agreement that waits for approval again, with the same body, so that the service recognizes it. If the
+// repeatAgreement sends again an agreement that waits for approval, with the same body, so that the service recognizes it. If the
 // service no longer accepts the agreement, the error is errNotPending.
 func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreement, error) {
 	session.Form, session.PolicyUID, session.PolicyDigest = session.kept.PendingForm, session.kept.PendingUID, session.kept.PendingDigest

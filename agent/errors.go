@@ -78,8 +78,8 @@ func (e *PendingError) Error() string {
 	return "the agreement " + e.AgreementID + " is waiting for the service's operator to approve it"
 }
 
-// A LostError means that an earlier attempt of a call may have taken effect although the last one was refused or failed: the
-// response to the earlier attempt was lost, and Err does not state its outcome.
+// A LostError means that an earlier attempt of a call may have taken effect although the last one was refused or failed. The
+// response to the earlier attempt was lost, and Err does not state the outcome of that attempt.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keepAgreement stores the agreement that the client sent in body next to the receipts, as evidence for the agent. If it fails, the client
-// uses the session nevertheless.
+// keepAgreement stores an agreement next to the receipts, as evidence for the agent. body is the request in which the client sent the
+// agreement. If keepAgreement fails, the client uses the session nevertheless.
 func (s *Service) keepAgreement(session Session, body []byte) {
 	book := s.Book()
 	var sent struct {

@@ -29,8 +29,9 @@ func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) er
 	return &IssuerError{Issuer: clean(s.Issuer), Host: hostOf(agents), Unconfirmed: below}
 }
 
-// vouched reports whether one of the hosts vouches for a name. A subdomain of the name vouches for it only if the DNS records of
-// the name point to this agents.json, or to another one at the same host, which must then also be a subdomain of the name.
+// vouched reports whether one of the hosts vouches for a name. A subdomain of the name vouches for the name only if the DNS
+// records of the name point to this agents.json, or to another one at the same host. That host must then also be a subdomain of
+// the name.
 func (c *Client) vouched(ctx context.Context, hosts []string, agents, name string) bool {
 	if slices.ContainsFunc(hosts, func(host string) bool { return discovery.SpeaksFor(host, name) }) {
 		return true
@@ -56,9 +57,9 @@ func issuerHost(issuer string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// A NamespaceError means that the DNS records of a domain point to an agents.json that uses a name for which the domain does not vouch: its
-// issuer or the namespace of an intent is neither the domain itself, nor a subdomain, nor a parent domain whose own records name the file.
-// Such a file could offer the intents of another service.
+// A NamespaceError means that the DNS records of a domain point to an agents.json that uses a name for which the domain does not vouch. The
+// name is the issuer of the file or the namespace of an intent, and is neither the domain itself, nor a subdomain, nor a parent domain
+// whose own records name the file. Such a file could offer the intents of another service.
 type NamespaceError struct {
 	Domain string // domain whose DNS records were followed
 	Name   string // name that the domain does not vouch for

@@ -146,8 +146,8 @@ func (s *Service) account(ctx context.Context, session Session, c *call, o outco
 	}
 }
 
-// checkReceipt checks a receipt with the trusted keys. If another key has signed it, the client trusts that key if a trusted key introduces
-// it.
+// checkReceipt checks a receipt with the trusted keys. If another key has signed the receipt, the client trusts that key only if a trusted
+// key introduces that key.
 func (s *Service) checkReceipt(ctx context.Context, text string, known receipts.Call) (*evidence.Receipt, []evidence.Problem) {
 	receipt, problems := receipts.Check(text, s.trusted(ctx), known)
 	if receipt != nil || problems[0].Name != evidence.ProblemKey {

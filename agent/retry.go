@@ -70,8 +70,8 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 	return c.repeat(client, 0)
 }
 
-// lost wraps the error of a call in a *LostError if an earlier attempt may have taken effect, unless the error is the response stored under
-// the idempotency key, which states the outcome of that attempt.
+// lost wraps the error of a call in a *LostError if an earlier attempt may have taken effect. It does not wrap the response stored under
+// the idempotency key, because that response states the outcome of the attempt.
 func (c *call) lost(err error) error {
 	_, unsent := errors.AsType[*RenewalError](err)
 	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed && !unsent {

@@ -64,8 +64,8 @@ type Options struct {
 	Plan string
 	// Budget holds the amounts spent and their limits. It is required.
 	Budget *budget.Book
-	// Confirm asks the owner about each call that may cost more than the amount of ConfirmAbove in its currency, and about each call whose
-	// price is not known or is in another currency. nil: the bridge asks about no call. The bridge closes Confirm.
+	// Confirm asks the owner about each call that may cost more than the amount of ConfirmAbove in its currency. It also asks about each
+	// call whose price is not known or is in another currency. nil: the bridge asks about no call. The bridge closes Confirm.
 	Confirm      *confirm.Pages
 	ConfirmAbove []money.Amount
 	// Outbox is the path of the file that lists the calls whose outcome the host does not know. All bridges of the agent share the file.
@@ -76,7 +76,7 @@ type Options struct {
 	// Compare compares the agreed policy with the one that the service offers now. nil: an agreement holds only for its own policy.
 	Compare PolicyComparer
 	// NextCommand returns the command with which the owner agrees to the policy that a service has announced for a later date. plan is the
-	// plan of the present agreement; empty: none. It may be nil.
+	// plan of the present agreement; empty: none. NextCommand may be nil.
 	NextCommand func(service, plan string) string
 	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of an issuer
 	// that the service's host does not vouch for; it is empty if the host vouches for the issuer. The issuer is untrusted text from the
@@ -180,7 +180,7 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	return b, nil
 }
 
-// find looks for all services concurrently, and reads those again that were found before. If no service has been found yet, the error
+// find looks for all services concurrently, and reads again those that were found before. If no service has been found yet, the error
 // wraps the errors of all services.
 func (b *Bridge) find(ctx context.Context) error {
 	errs := make([]error, len(b.services))

@@ -8,15 +8,15 @@ import (
 	"github.com/uimgate/uimgate/internal/delay"
 )
 
-// connection is the key of the context of an HTTP request in the context of its call. Before revision 2026-07-28 a lost connection cancels
-// nothing, but the outcome no longer reaches the host.
+// connection is the key under which the context of a call holds the context of its HTTP request. Before revision 2026-07-28, a lost
+// connection cancels nothing, but the outcome no longer reaches the host.
 type connection struct{}
 
 // toolCallKey is the key of the *toolCall in the context of a call.
 type toolCallKey struct{}
 
-// waiting returns a context that ends when the host no longer waits for a call: it cancels the call or hangs up, or the bridge shuts down.
-// The caller must call release.
+// waiting returns a context that ends when the host no longer waits for a call, because the host has cancelled the call or hung up, or
+// because the bridge shuts down. The caller must call release.
 func (b *Bridge) waiting(ctx context.Context) (host context.Context, release func()) {
 	host, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(b.running, func() { cancel(errEnds) })

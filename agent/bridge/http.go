@@ -38,11 +38,11 @@ func ListenAddress(address string) (netip.AddrPort, error) {
 	return at, nil
 }
 
-// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done. It then closes the listener, gives the calls
-// in progress one second to finish, closes the Bridge, and returns nil; so it may be called only once. The listener must have a loopback
+// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done. It then closes the listener, gives the calls in
+// progress one second to finish, closes the Bridge, and returns nil; so it may be called only once. The listener must have a loopback
 // address. So that no web page can reach the bridge, ServeHTTP accepts only requests whose Host is the listener's address, or localhost,
-// 127.0.0.1 or [::1] with its port; the Origin, if there is one, must be http:// and one of these. The error is ErrNotLoopback or an error
-// of the listener. See MCP 2026-07-28, basic/transports/streamable-http.
+// 127.0.0.1 or [::1] with the listener's port. The Origin, if there is one, must be http:// followed by one of these. The error is
+// ErrNotLoopback or an error of the listener. See MCP 2026-07-28, basic/transports/streamable-http.
 func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	defer b.finish()
 	at, err := ListenAddress(l.Addr().String())

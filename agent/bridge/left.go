@@ -25,8 +25,8 @@ func (s *service) remember(uid intents.UID, r agent.Result, err error) {
 	s.limits[uid] = *stated
 }
 
-// left describes how many calls to an intent were left after the last call. It returns the empty string if there was none, or the service
-// stated no limit.
+// left describes how many calls to an intent were left after the last call. It returns the empty string if there was no such call, or the
+// service stated no limit.
 func (s *service) left(uid intents.UID) string {
 	s.mu.Lock()
 	stated, known := s.limits[uid]

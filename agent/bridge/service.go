@@ -149,7 +149,7 @@ func (e *termsError) Error() string {
 
 // agreed returns the service, with an agreement that permits calls to the intent uid, and the terms of the offered policy. The agreement is
 // to that policy or, unless uid is empty, to an earlier one with the same terms for the intent. agreed agrees only to a policy that the
-// owner has accepted by digest, or sends an agreement again that waits for approval. Errors: *termsError, and those of agent.Service.Policy
+// owner has accepted by digest, or sends again an agreement that waits for approval. Errors: *termsError, and those of agent.Service.Policy
 // and Agree.
 func (s *service) agreed(ctx context.Context, uid string) (*agent.Service, Terms, error) {
 	s.agreeing.Lock()

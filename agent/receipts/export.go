@@ -19,9 +19,10 @@ type Bundle struct {
 	Policies []Policy // the policies that the agent agreed to; Export adds those that are stored with the book
 }
 
-// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies and agreements to which
-// the entries refer, the entries of each account in the order of their numbers with the proofs that they are in the log, and the
-// checkpoints with the proofs that the log is append-only. It omits everything that does not verify. Errors are those of Records and of w.
+// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, and the policies and agreements to
+// which the entries refer. It also contains the entries of each account in the order of their numbers, the proofs that they are in the
+// log, the checkpoints, and the proofs that the log is append-only. It omits everything that does not verify. Errors are those of Records
+// and of w.
 func (b *Book) Export(w io.Writer, o Bundle) error {
 	a, err := b.audit(true, o.Period)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// findSample returns a call that may be made: its intent is marked safe, is not retired, is free of charge and is in the scope of the PAT,
-// and the values of its required parameters are known.
+// findSample returns a call that may be made. Its intent is marked safe, is not retired, is free of charge and is in the scope of the PAT.
+// The values of the required parameters are known.
 func (v *verification) findSample() (call, bool) {
 	if v.sampled {
 		return v.sampleCall, v.sampleCall.in != nil

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// searchFilter makes a search that must find the intent in, and only intents for which match returns true. If the response has further
-// pages, in may be on one of them.
+// searchFilter makes a search that must find one intent, given by the parameter in, and must find only intents for which match returns
+// true. If the response has further pages, that intent may be on one of them.
 func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, name, value string, match func(map[string]any) bool) finding {
 	p, f := v.search(ctx, name, value)
 	if f.Outcome != Holds {
@@ -32,7 +32,8 @@ func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, nam
 	return pass
 }
 
-// exampleIntent returns an intent to search for: one that is not retired and for which has returns true. It returns nil if there is none.
+// exampleIntent returns an intent to search for: one that is not retired, and for which the function has returns true. It returns nil if
+// there is none.
 func (v *verification) exampleIntent(has func(*intents.Intent) bool) *intents.Intent {
 	list := v.Catalog.Intents()
 	i := slices.IndexFunc(list, func(in *intents.Intent) bool { return !in.Retired && has(in) })

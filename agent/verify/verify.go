@@ -36,7 +36,7 @@ const (
 type Options struct {
 	// Target is the URL of an agents.json, an origin or a domain, as in agent.Client.Discover.
 	Target string
-	// Client are the options of the agent. If Key is nil, Run creates a key for this run. Run replaces Locate with a function that returns
+	// Client holds the options of the agent. If Key is nil, Run creates a key for this run. Run replaces Locate with a function that returns
 	// the result of Lookup, and Wrap with a recorder that calls the given Wrap.
 	Client agent.Options
 	// Agree permits Run to sign the policy, whatever its terms are. If it is false, Run signs nothing.

@@ -1,7 +1,7 @@
-// Package doors checks what a UIM service announces in addition to the endpoints of UIM: endpoints for the Model Context Protocol,
-// Agent2Agent and the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents in which others
-// find these endpoints. It skips doors that are not announced. The points are listed in checks.go; package verify runs them together with
-// its own.
+// Package doors checks what a UIM service announces in addition to the endpoints of UIM. These are the endpoints for the Model Context
+// Protocol, Agent2Agent and the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents in which
+// others find the endpoints. It skips doors that are not announced. The points are listed in checks.go; package verify runs them together
+// with its own.
 //
 // Calls follow the rules of package verify: only its sample calls are executed. The PAT is sent only to endpoints that agents.json or the
 // agent card names and that are at the service's own site. The sizes of responses and the lengths of lists are limited. A finding may
