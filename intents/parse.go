@@ -100,7 +100,7 @@ func rank(p problem.Problem) int {
 
 // unreadable returns the problem that the document is not valid JSON, with its position. err is the error of decoding a part of the
 // document. unreadable decodes the whole document again, because the resulting error has a more exact position. If no error has a position,
-// the position of the problem is at.
+// the parameter at is the position of the problem.
 func unreadable(data []byte, err error, at string) problem.List {
 	var list problem.List
 	if _, whole := strictjson.DecodeObject(data); whole != nil {

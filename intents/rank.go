@@ -15,8 +15,8 @@ const (
 	maxBrief = 12
 )
 
-// brevityOf returns 1 for an intent without words in its name and summary, and less the more words they have. Among intents with the same
-// words of a query, the one with the fewest other words is the best match.
+// brevityOf returns 1 for an intent without words in its name and summary. The more words they have, the smaller is the result. Among
+// intents with the same words of a query, the one with the fewest other words is the best match.
 func brevityOf(i *Intent) float64 {
 	n := len(splitWords(summaryOf(i.Description)))
 	if n == 0 {

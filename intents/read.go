@@ -259,7 +259,8 @@ func (b *builder) accept(at string, m strictjson.Object) string {
 	return strings.Join(out, ", ")
 }
 
-// wholeBody checks that a body of type application/octet-stream has exactly one parameter: all others must be placeholders in the URL.
+// wholeBody checks that, if the body has the type application/octet-stream, exactly one parameter is not a placeholder in the URL.
+// That parameter is the body.
 func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
 	if e.Media() != wholeBody || !e.HasBody() {
 		return

@@ -60,7 +60,7 @@ type Page struct {
 
 // MarshalJSON returns {"intents": […], "pagination": {…}}, with the intents as their operator wrote them. For a Brief page, it returns
 // {"view": "brief", "details": …, …}. Each intent then has intent_uid, intent_name, price, safe, and the start of its description: at most
-// 300 characters, and only as many as fit if the whole intent must not exceed 960 bytes.
+// 300 characters, and no more than keep the whole intent within 960 bytes.
 func (p Page) MarshalJSON() ([]byte, error) {
 	type pagination struct {
 		TotalResults int `json:"total_results"`

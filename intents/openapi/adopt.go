@@ -12,8 +12,8 @@ import (
 )
 
 // Adopt copies into the curation the prices and limits that people have changed in the policy in force. live holds the terms under that
-// policy, by UID. If people have changed the curation since the last run as well, the curation takes precedence. If it has no limit, Adopt
-// copies the limit of the policy, so that Update keeps that limit. Adopt must be called before Update.
+// policy, by UID. If people have changed the curation since the last run as well, the curation takes precedence. If the curation has no
+// limit, Adopt copies the limit of the policy, so that Update keeps that limit. Adopt must be called before Update.
 func (i *Import) Adopt(existing map[string][]byte, live map[string]Terms) {
 	last, name := i.curation.last, i.inForce()
 	if have := existing[name]; have == nil || digest(have) == last.Files[PolicyFile] {

@@ -18,7 +18,12 @@
 // The package follows references inside the document and to files in Options.Files, which is its only I/O; it never fetches anything. It
 // bounds the size and depth of the document, the number of files and operations, and the work for each operation.
 //
-// Convert reports each operation that needs an unsupported feature: bodies that are not JSON objects, forms, files or plain text;
-// required cookies; required headers that depend on the call; and responses that are redirects, HTML pages, event streams or multipart.
+// Convert reports each operation that needs an unsupported feature:
+//
+//   - a body that is not a JSON object, a form, a file or plain text
+//   - a required cookie
+//   - a required header that depends on the call
+//   - a response that is a redirect, an HTML page, an event stream or multipart
+//
 // It ignores $dynamicRef, callbacks, links and webhooks.
 package openapi

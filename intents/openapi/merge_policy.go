@@ -120,8 +120,8 @@ func (m *merger) curated(uid string, now Terms) Terms {
 }
 
 // permit adds a permission for each intent that the policy does not cover. The next version of an intent gets the terms of the version
-// before it. It omits an intent if another policy covers the intent or its previous version: such an intent begins or ends with that
-// policy.
+// before it. permit omits an intent if another policy covers the intent or its previous version: such an intent begins or ends with
+// that policy.
 func (m *merger) permit(name string, policy *terms.Policy) error {
 	earlier := map[string][]string{} // the versions that an intent replaces
 	for uid, next := range m.replaced {

@@ -61,9 +61,10 @@ type Options struct {
 	// Policies are the names of the policies of the service that have not ended, in the order of their dates. The first one is in force.
 	// Empty: only PolicyFile.
 	Policies []string
-	// Merge, if not nil, adds permissions to policies that people have edited, and to all policies that follow the one in force. The edited
-	// policy in force also gets the prices and limits of the curation. Otherwise, Update writes the generated policy under another name. Merge
-	// returns the terms of the existing policies for the intents of a new agents.json, by policy and UID, or nil if they cannot be determined.
+	// If Merge is not nil, Update adds permissions to policies that people have edited, and to all policies that follow the one in force. The
+	// edited policy in force also gets the prices and limits of the curation. If Merge is nil, Update writes the generated policy under
+	// another name. Merge returns the terms of the existing policies for the intents of a new agents.json, by policy and UID, or nil if they
+	// cannot be determined.
 	Merge func(agents []byte) map[string]map[string]Terms
 	// KeepPolicy means that Update writes no policy.
 	KeepPolicy bool

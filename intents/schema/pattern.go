@@ -112,7 +112,7 @@ func (p *pattern) match(s string, m *Meter) bool {
 	}
 }
 
-// reach adds every instruction that the program reaches from pc without reading a character to the set into. matched is true if one of
+// reach adds to the set into every instruction that the program reaches from pc without reading a character. matched is true if one of
 // these instructions ends the program with a match; ok is false once m is exhausted.
 func (p *pattern) reach(into *set, t *threads, pc uint32, here syntax.EmptyOp, m *Meter) (matched, ok bool) {
 	t.stack = append(t.stack[:0], pc)

@@ -220,7 +220,7 @@ func ParseCall(arguments strictjson.Object) (id string, parameters strictjson.Ob
 	return id, parameters, nil
 }
 
-// only returns an error if args has members other than the given ones.
+// The function only restricts the arguments of a tool: it returns an error if args has members other than the given ones.
 func only(arguments strictjson.Object, names ...string) error {
 	for name := range arguments {
 		if !slices.Contains(names, name) {

@@ -17,9 +17,9 @@ import (
 // maxReasons is the maximum number of reasons that Breaking returns.
 const maxReasons = 20
 
-// Breaking returns the reasons why calls that old permits fail under next, or why they lack an output that old promises. It compares the
-// parameters and the outputs. A schema with keywords that Breaking cannot compare, such as anyOf, counts as breaking if these keywords
-// differ. The result is empty if agents need not change, and has at most 20 reasons.
+// Breaking returns the reasons why calls that the version old permits fail under the version next, or why they lack an output that old
+// promises. It compares the parameters and the outputs. A schema with keywords that Breaking cannot compare, such as anyOf, counts as
+// breaking if these keywords differ. The result is empty if agents need not change, and has at most 20 reasons.
 func Breaking(old, next map[string]any) []string {
 	c := &comparison{}
 	if old, next = normal(old), normal(next); old == nil || next == nil {

@@ -172,7 +172,7 @@ func Body(names []string, schema map[string]any, old bool) (declared string, tex
 }
 
 // Accept returns the media types of a response that the gateway can pass on as content, without duplicates and at most 20. It omits HTML
-// pages, event streams and multipart. text is true if all returned types are passed on as text, and none if none of them is.
+// pages, event streams and multipart. text is true if all returned types are passed on as text, and none is true if no returned type is.
 func Accept(names []string) (accept []string, text, none bool) {
 	text, none = true, true
 	for _, name := range names {

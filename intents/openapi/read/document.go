@@ -119,8 +119,8 @@ func Flag(v any) bool {
 // Excerpt quotes a string of the document in one short line that is safe for a terminal.
 func Excerpt(s string) string { return "\"" + Line(s, 120) + "\"" }
 
-// Line returns s as one printable line, without control characters. Beyond maxRunes characters, which do not include most spaces, an
-// ellipsis replaces the rest.
+// Line returns s as one printable line, without control characters. If the line has more than maxRunes characters, not counting most
+// spaces, an ellipsis replaces the rest.
 func Line(s string, maxRunes int) string {
 	var b strings.Builder
 	n, space := 0, false

@@ -182,8 +182,8 @@ func (p *Policy) rename(tree map[string]any) {
 }
 
 // Set changes the price and the limit of some intents. A zero price removes the duty to pay, and a zero rate keeps the limit. Intents that
-// share a permission before the change share one after it. Set returns the intents that keep their terms, because not exactly one
-// permission names them, or because that permission has a form that Set does not change, such as no limit.
+// share a permission before the change share one after it. Set returns the intents that keep their terms. For each of them, no permission
+// or several permissions name it, or its permission has a form that Set does not change, such as one without a limit.
 func (p *Policy) Set(intents []string, price money.Amount, rate limit.Rate) (kept []string) {
 	var order []*rule
 	of := map[*rule][]any{}
