@@ -107,8 +107,9 @@ func (p *plan) difference(t *terms, uid string) string {
 	return strings.Join(out, "; ")
 }
 
-// missing lists the work that a plan leaves to people: intents that no permission covers, terms of the policy in force that differ from the
-// curation, and settings of an intent that its next version lacks. merged is true if init has merged the policies as far as possible.
+// missing lists the work that a plan leaves to people. This work concerns intents that no permission covers, terms of the policy in force
+// that differ from the curation, and settings of an intent that its next version lacks. merged is true if init has merged the policies as
+// far as possible.
 func (p *plan) missing(planned []*terms, merged bool) (out []string) {
 	if failed := firstError(planned[0].problems); failed != "" {
 		return []string{"the terms cannot be compared: " + failed}

@@ -120,10 +120,11 @@ func policyCanonCommand() *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use: "canon FILE", Short: "Print a policy as canonical JSON-LD",
-		Long: `Canon prints a policy in a canonical form, so that policies that are written differently can be compared: ODRL 2.2
-in JSON-LD, with the names of ODRL's context, IRIs for all other terms, and constraints in place of UIM's short forms,
-in the canonical JSON of RFC 8785. The canonical form has the same meaning, and canon prints a canonical policy
-unchanged. Rules keep their order. FILE may be - for stdin. Warnings go to stderr; an invalid policy is an error.`,
+		Long: `Canon prints a policy in a canonical form, so that policies that are written differently can be compared. The form is
+ODRL 2.2 in JSON-LD, with the names of ODRL's context, IRIs for all other terms, and constraints in place of UIM's
+short forms. The JSON is the canonical JSON of RFC 8785. The canonical form has the same meaning, and canon prints a
+canonical policy unchanged. Rules keep their order. FILE may be - for stdin. Warnings go to stderr; an invalid policy
+is an error.`,
 		Example: `  uimgate policy canon policy.json
   uimgate policy canon policy.json | sha256sum`,
 		Args: cli.Args(cobra.ExactArgs(1)),
