@@ -15,8 +15,8 @@ type Reservation struct {
 	limit.Limit
 	// Units is how many units of the limit the call takes; 0 means 1. When the charge is released, the units of a limit.Budget are given back.
 	Units int64
-	// Carried means that the call counts in the limit, but that the limit neither refuses the call nor bounds when it may be sent. It is a
-	// limit of another plan, to which the agent may change.
+	// Carried means that the call counts in the limit, but that the limit neither refuses the call nor bounds when the call may be sent. Such
+	// a limit belongs to another plan, to which the agent may change.
 	Carried bool
 }
 
@@ -64,8 +64,8 @@ func (b Billing) CommonLimit(currency string) money.Amount {
 	return money.Amount{Nano: max(0, b.Credit.Nano), Currency: currency}
 }
 
-// PoolFades is the time in which the shared account of unapproved agents decays by Credit. So each charge to the account stops counting at
-// most this long after the last charge.
+// PoolFades is the time in which the shared account of unapproved agents decays by Credit. So no charge to the account counts any longer
+// once this time has passed since the last one.
 const PoolFades = 24 * time.Hour
 
 // A BeginRequest describes one call to begin.

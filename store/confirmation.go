@@ -18,7 +18,7 @@ const (
 	ConfirmationUsed      ConfirmationState = "used"      // used: the call was made
 )
 
-// A Confirmation is one exact call under consent that a person is asked to confirm, or has decided on.
+// A Confirmation is one exact call under a consent, which a person is asked to confirm or has decided on.
 type Confirmation struct {
 	Service      string
 	ID           string // 16 bytes of a UUIDv7, in base64url; part of the address of the page

@@ -38,7 +38,7 @@ var (
 	// ErrFull means that there are too many records.
 	ErrFull = errors.New("the maximum number of records has been reached")
 	// ErrShare means that one source has too many records, although there is space for records of other sources.
-	ErrShare = errors.New("the party has reached its maximum number of records")
+	ErrShare = errors.New("the source has reached its maximum number of records")
 	// ErrOlder means that a newer record is already stored.
 	ErrOlder = errors.New("a newer record is already stored")
 	// ErrNotFound means that there is no such record.

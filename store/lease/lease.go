@@ -9,9 +9,9 @@
 // A lease is a number of units of one limit in one slot. The store counts the units as used before the holder receives them. So no window
 // ever contains more than the limit, even if the holder is killed; units that are lost in a crash count as used. If the state is restored
 // from an earlier copy, which may not include the units, all leases end. The clock of the store determines the slot. The holder measures
-// the time to the end of the slot from the start of its request, on the monotonic clock and on the wall clock, and uses the earlier end.
-// So the leases of a process that was stopped, or of a machine that was suspended, have expired. The holder returns the unused units of a
-// lease once, after it has stopped admitting calls on the lease.
+// the time to the end of the slot from the start of its request, on the monotonic clock and on the wall clock, and uses the earlier end. So
+// if a process was stopped or a machine was suspended for longer than that, its leases have expired when it continues. The holder returns
+// the unused units of a lease once, after it has stopped admitting calls on the lease.
 //
 // Only rolling limits of at least a certain size are leased, and only for calls without a record. All other calls go through the store's
 // own Begin, for which leased units count as used.

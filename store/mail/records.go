@@ -157,7 +157,7 @@ type Claim struct {
 	Limit int           // maximum number of messages; below 256
 	Each  int           // maximum number for one owner, including those in progress
 	Busy  map[Key]int   // messages in progress, by owner
-	// Most returns a limit for one owner that may be lower than Each; less than 1 counts as 1. If Most is nil, Each is the limit.
+	// Most returns a limit for one owner, which may be lower than Each; a limit below 1 counts as 1. If Most is nil, Each is the limit.
 	Most func(Key) int
 	// Hold returns the end of the pause of a webhook: no message is posted to it before that time. If Hold is nil, no webhook is paused.
 	Hold func(Webhook) time.Time

@@ -44,7 +44,7 @@ func (s *Store) take(ctx context.Context, t *turn) error {
 
 // A round is the set of turns that one transaction executes. It first locks everything that the turns need, in the order that the package
 // comment describes, and rows of one kind in the order of their keys. Then it decides the turns one after another, and sends their writes
-// together. It takes four round trips if no agent is new, no message is repeated, attached or delivered, and no box is full.
+// together. It takes four round trips if no agent is new, no message is repeated or delivered, no blob is attached, and no box is full.
 type round struct {
 	s       *Store
 	x       tx

@@ -1,15 +1,15 @@
 // Package sqlstore stores the state of uimgate in an SQL database: execution records, limits, charges and nonces (package store), and
-// agreements, tokens and revocations (package pat). Only this package depends on the database drivers; package sqlmail stores the data of a
-// relay through its transactions.
+// agreements, tokens and revocations (package pat). Only this package and its subpackages depend on the database drivers. Package sqlmail
+// stores the data of a relay through the transactions of this package.
 //
 //	s, err := sqlstore.Open(ctx, filepath.Join(data, "state.db"), sqlstore.Options{Now: time.Now})
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
-// This package combines its subpackages: engine runs transactions; calls begins and settles calls; ledger keeps accounts and ledger
-// entries; records keeps agents, agreements and tokens; upkeep migrates the schema, deletes old records and checks the state. In SQLite,
-// the changes of calls are first written to a journal, as one row per transaction. Within about a second, or before the next read, they are
-// written into their tables.
+// This package combines its subpackages. Package engine runs transactions. Package calls begins and settles calls. Package ledger keeps
+// accounts and ledger entries, and package records keeps agents, agreements and tokens. Package upkeep migrates the schema, deletes old
+// records and checks the state. In SQLite, the changes of calls are first written to a journal, as one row per transaction. Within about a
+// second, or before the next read, they are written into their tables.
 package sqlstore
 
 import (

@@ -52,7 +52,7 @@ type DB struct {
 	write   *sql.DB
 	read    *sql.DB
 
-	// Restore changes the records after the state was restored to an earlier one, inside the transaction t. It returns the time at which the
+	// Restore adapts the records, inside the transaction t, after the state was restored to an earlier one. It returns the time at which the
 	// newest agent was created. It must be set before Connect.
 	Restore func(ctx context.Context, t *Tx, l store.RestoredLimits) (agents int64)
 	// Layer may be nil.
@@ -98,7 +98,7 @@ type lifetime struct {
 	started bool
 	leave   func() error // writes the state that the next process needs
 	ending  chan struct{}
-	work    sync.WaitGroup // the goroutines: writers, and the functions that Go runs
+	work    sync.WaitGroup // the goroutines: the writers, and those that DB.Go starts
 	stop    context.CancelFunc
 }
 

@@ -55,7 +55,7 @@ func (groupWork) read(context.Context) ([]Command, error) { return nil, nil }
 
 // Update runs an operation inside the next transaction, and returns when that transaction is durable. If run fails, Update returns its
 // error. If the operation was not run (ctx ended, the queue is full, or the database is closed), or the transaction failed, the error wraps
-// store.ErrUnavailable; Unsure reports whether the transaction may nevertheless have been committed. run may be called more than once. If
+// store.ErrUnavailable. Unsure reports whether the transaction may nevertheless have been committed. run may be called more than once. If
 // ctx ends before run is called, run is not called; once it has been called, Update waits until the transaction has ended.
 func (db *DB) Update(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: update, run: run})

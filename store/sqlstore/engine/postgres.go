@@ -193,8 +193,8 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// ifUnchanged returns a statement that runs query, and that fails with SQLSTATE 22012 (division by zero) unless query changes or selects
-// exactly the given number of rows.
+// ifUnchanged returns a statement that runs query and fails with SQLSTATE 22012 (division by zero) unless query changes or selects exactly
+// the given number of rows.
 func ifUnchanged(query string, rows int) string {
 	if !strings.HasPrefix(query, "SELECT") {
 		query += " RETURNING 1"

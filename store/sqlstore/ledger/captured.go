@@ -5,9 +5,9 @@ const firstBelow = `(SELECT l.k FROM ledger l WHERE l.service = b.service AND l.
 	AND l.currency = b.currency AND l.k >= 0 AND l.k < b.end_k ORDER BY l.at, l.seq LIMIT 1)`
 
 // SelectCaptured reads the captured charges of an agent in a period, grouped by currency, intent, rule and price. Its columns are these
-// four and the number of calls. It selects the same part of each chain as a statement for the period that was made before the first entry
-// with a time at or after a given time. The arguments are the beginning and the end of the period, the given time, the service and the
-// agent; then the service, the agent, the beginning and the end again.
+// four and the number of calls. From each chain, it selects the part that a statement for the period covers if the statement is made just
+// before the first entry whose time is at or after a given time. The arguments are the beginning and the end of the period, the given time,
+// the service and the agent; then the service, the agent, the beginning and the end again.
 const SelectCaptured = `SELECT l.currency, l.intent, l.rule, l.amount, CAST(COUNT(*) AS BIGINT) FROM
 	(SELECT b.service, b.agent_id, b.currency, COALESCE(` + firstBelow + `, b.end_k) AS first_k,
 		COALESCE(` + firstBelow + `, b.end_k) AS end_k FROM

@@ -29,7 +29,7 @@ const never = int64(1) << 62
 // was recorded before, Pay returns that record; if the record is unclaimed and p is credited, Pay enters it in the ledger. known reports
 // whether the record existed.
 //
-// If most has a currency, which must be that of the payment, it is the maximum of the unused amounts that the agent has paid in by the
+// If most has a currency, which must be that of the payment, most limits the sum of the unused amounts that the agent has paid in by the
 // rail, including a new payment. If the sum is larger, the error is a *store.UnspentError and nothing is recorded. An amount that is held
 // for calls counts as not used, because it can be released.
 //
@@ -192,8 +192,8 @@ func unused(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	return nil
 }
 
-// enterPayment writes the row of a payment or, if there is one with its reference, reads that row into p; known reports which. It returns
-// an error if another payment prevents this one.
+// enterPayment writes the row of a payment or, if there is one with its reference, reads that row into p. known reports whether the row
+// existed. It returns an error if another payment prevents this one.
 func enterPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (known bool, err error) {
 	for range insertAttempts {
 		if insertPayment(ctx, t, p) {

@@ -11,9 +11,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// enterPool checks that the debt of all unapproved agents of a service may grow by the amount more. Together they may owe at most credit,
-// not counting the part of the debt that has faded. Otherwise it returns store.ErrCredit, and the time until the debt, if it does not
-// grow, will have faded enough; 0 means never.
+// enterPool checks that the debt of all unapproved agents of a service may grow by more, an amount. Together they may owe at most credit,
+// not counting the part of the debt that has faded. If they would owe more than that, enterPool returns store.ErrCredit, and the time until
+// the debt, if it does not grow, will have faded enough; 0 means never.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) (wait time.Duration, err error) {
 	if b.pools[k] == nil {
 		if err := b.t.Send(ctx, b.readPool(k)); err != nil {
@@ -30,7 +30,7 @@ func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) (wa
 	return 0, nil
 }
 
-// fadesIn returns the time until so much of the debt has faded that the debt may grow by the amount more.
+// fadesIn returns the time until enough of the debt has faded for the debt to grow by the given amount.
 func fadesIn(part, more, credit int64) time.Duration {
 	if more > credit {
 		return 0

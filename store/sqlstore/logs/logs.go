@@ -46,7 +46,7 @@ const (
 // readWithin limits a query that reads new lines.
 const readWithin = 5 * time.Second
 
-// Progress returns up to which ledger number the logs contain the ledger.
+// Progress returns the last ledger number, and the number up to which the logs contain the ledger.
 func (l *Logs) Progress(ctx context.Context) (p store.LogProgress, err error) {
 	err = l.db.List(ctx, selectProgress, []any{logged, last}, func(scan engine.Scan) error {
 		var name string

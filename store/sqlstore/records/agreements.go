@@ -33,8 +33,8 @@ func scanAgreement(scan engine.Scan) (a pat.Agreement, err error) {
 // Agree implements pat.Agreements. If the key or the id belongs to another agent, Agree reports that before anything else about the agent.
 // If a static agreement of the same key to the same policy was revoked, the error is pat.ErrReplayed, because others can derive further
 // signatures from the revoked one. An agent can repeat a request. If an earlier agreement has the same signature, Agree returns it in its
-// present state in two cases. Either it is static, or it has the same nonce, had to wait for approval and has no token yet. For implied
-// agreements, see pat.Agreements.
+// present state in two cases: the earlier agreement is static; or it has the same nonce, had to wait for approval and has no token yet. For
+// implied agreements, see pat.Agreements.
 func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
 	a := n.Agreement
 	if a.State == "" {

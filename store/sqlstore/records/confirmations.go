@@ -61,7 +61,7 @@ func (s *Records) NewestConfirmation(ctx context.Context, service, agent, bindin
 }
 
 // RecentConfirmations returns the states of Confirmations of an agent, by id: of those on which a person has not decided yet, and of those
-// created at since or later.
+// that were not created before since.
 func (s *Records) RecentConfirmations(
 	ctx context.Context, service, agent string, since time.Time,
 ) (map[string]store.ConfirmationState, error) {

@@ -12,8 +12,8 @@ import (
 const ofAgent = "service = ? AND agent_id = ? AND state = 'active' AND plan <> ''"
 
 // endOtherPlans ends active agreements of an agent whose plan differs from that of the agreement of n, if the agreement of n is active and
-// has a plan. It ends those that have taken effect, unless the agreement of n was made in advance, and those that take effect on its date.
-// The counters are those of the agent, so they continue.
+// has a plan. It ends those that take effect on the same date as the agreement of n and, unless the agreement of n was made in advance,
+// those that have taken effect. The counters are those of the agent, so they continue.
 func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, n pat.NewAgreement) {
 	a := n.Agreement
 	if a.Plan == "" || a.State != pat.AgreementActive {
@@ -104,8 +104,8 @@ func (s *Records) keepNewestPlans(ctx context.Context, t *engine.Tx, service str
 // replacedAtOnce is the maximum number of agents that ReplacePlans reads at once.
 const replacedAtOnce = 100
 
-// ReplacePlans ends the agreements that an agreement with another plan, made in advance, has replaced by now. No call begins and no PAT is
-// issued under them even before ReplacePlans. It returns the number of agents whose plan was replaced.
+// ReplacePlans ends the agreements that an agreement with another plan, made in advance, has replaced by now. Even before it runs, no call
+// begins and no PAT is issued under them. It returns the number of agents whose plan was replaced.
 func (s *Records) ReplacePlans(ctx context.Context) (int, error) {
 	type due struct {
 		service string

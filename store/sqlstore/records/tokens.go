@@ -146,7 +146,7 @@ func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	return result, nil
 }
 
-// renewed records, for all processes, when a token that was renewed expires. A recorded expiry is never extended.
+// renewed makes a record, for all processes, of when a renewed token expires. A recorded expiry is never extended.
 func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends time.Time, kept time.Duration) {
 	t.Run(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, kind, subject) DO UPDATE SET seq = excluded.seq,

@@ -48,7 +48,7 @@ func readIssued(ctx context.Context, reader *engine.Reader) map[string]issuedNum
 	return issued
 }
 
-// check checks that no document is missing whose number is above the highest number that was deleted because of its age.
+// check checks that every document exists whose number is above the highest number that was deleted because of its age.
 func (d documentTable) check(ctx context.Context, reader *engine.Reader, issued issuedNumbers) error {
 	last, purged := issued.last, issued.purged
 	next := map[string]int64{}
@@ -113,8 +113,8 @@ const (
 		OR 'move:' || d.reference || ':to' = l.reference)`
 )
 
-// checkDocuments compares refunds, moves of credit and invoices with the ledger. implied has the numbers of entries that refunds and moves
-// have made.
+// checkDocuments compares refunds, moves of credit and invoices with the ledger. implied counts the entries that refunds and moves have
+// made.
 func checkDocuments(ctx context.Context, reader *engine.Reader, implied impliedRows) error {
 	issued := readIssued(ctx, reader)
 	for _, d := range numbered {

@@ -31,13 +31,16 @@ const stopKept = 30 * 24 * time.Hour
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
 //   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, payments, requests of
 //     the index, and sessions and links of the console that have expired;
-//   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds, moves of credit and invoices of 10 years ago;
+//   - signing keys whose last PAT has expired, and stops that ended 30 days ago;
+//   - refunds, moves of credit and invoices that are older than documentsKept;
 //   - processes that sent no report for an hour, the times at which processes read stops, and figures of calls that are no longer shown;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
-//   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
-//     blocked or charged, once their last agreement is deleted, so that unused ids become free;
+//   - agreements without a call in the first 30 days, with their policies unless those were offered;
+//   - agents that were never approved, blocked or charged, once their last agreement is deleted, so that unused ids become free;
 //   - charges and top-ups that ended before the retention period of the ledger (see KeepLedger), from the beginning of each account's chain
-//     up to the first that is more recent; their sums are kept in an entry of kind carry.
+//     up to the first that is more recent.
+//
+// The sums of deleted charges and top-ups are kept.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	// The first deletions do not need the journal to be written. On a full disk, they free the space to write it.
 	total, err := u.purgeExpired(ctx)

@@ -88,7 +88,7 @@ func (c *comparison) vanished(ctx context.Context) {
 		served := slices.ContainsFunc(c.want.Served, func(s store.Service) bool { return s.ID == id || s.Formerly == id })
 		if !served && !slices.Contains(c.want.Unserved, id) && c.hasState(ctx, id) {
 			c.wrong(c.first(), "id", "the store has agents, revocations or accounts of service %s, which is no longer in the configuration: "+
-				"if the service has a new id, set formerly: %s there; if it was removed, list %s under unserved", id, id, id)
+				"if the service has a new id, add formerly: %s to its settings; if it was removed, list %s under unserved", id, id, id)
 		}
 	}
 }

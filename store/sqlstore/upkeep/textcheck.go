@@ -28,8 +28,9 @@ const (
 )
 
 // checkTexts checks the documents to which the entries of the ledger only refer: the documents of policies, the agreements, and the
-// questions and proofs of charges. It does not verify the signatures of agreements again: records.Records.CheckAgreements does that.
-// checkTexts checks only the questions and proofs of charges that began after the ledger number after, and returns the number of questions.
+// questions and proofs of charges. It does not verify the signatures of agreements again: records.Records.CheckAgreements does that. Of the
+// questions and proofs, checkTexts checks those of charges that began after the given ledger number, and it returns the number of
+// questions.
 func checkTexts(ctx context.Context, reader *engine.Reader, after int64) (asked int64, err error) {
 	for row := range reader.Query(ctx, selectPolicies) {
 		if err := checkPolicy(row); err != nil {

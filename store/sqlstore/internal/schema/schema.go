@@ -41,7 +41,7 @@
 //	refunds      (service, number)                     refunds of charges, each with the number of its credit note
 //	credit_moves (service, reference)                  credit that the operator moved to another agent
 //	invoices     (service, number)                     invoices that were issued
-//	document_numbers (service, kind)                   the last number of documents that have no gaps, and of those that were purged
+//	document_numbers (service, kind)                   for documents numbered without gaps: the last number, and the last purged one
 //	evidence     (seq)                                 → ledger; what the digests in executions cover
 //	epochs       (service, epoch)                      the logs of each service, with their issuers
 //	log_entries  (seq)                                 entries of a log that belong to no account
