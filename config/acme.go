@@ -98,8 +98,8 @@ func namesOf(s *Service) []string {
 	return append([]string{s.PublicURL.Hostname()}, s.Hosts...)
 }
 
-// certifiable reports whether a public CA may issue a certificate for a host: the host is a name with a dot, and the name is not reserved
-// for local networks (RFC 6761, RFC 6762, RFC 8375).
+// certifiable reports whether a public CA may issue a certificate for a host. The host must be a name with a dot that is not reserved for
+// local networks (RFC 6761, RFC 6762, RFC 8375).
 func certifiable(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
 		return false

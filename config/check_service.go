@@ -124,7 +124,7 @@ func (l *loader) claim(taken claims, kind, value, path string, i int, given bool
 
 func (l *loader) checkShared(path string, s *Service, named bool) {
 	if !named {
-		l.Errorf(path+".id", "is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default")
+		l.Errorf(path+".id", "is required if there are several services; if this service had no id before, set id: default to keep its agents and accounts")
 	}
 	if len(s.Hosts) == 0 && !l.Failed(path+".hosts") {
 		l.Errorf(path+".hosts", "is required if there are several services: the host of a request selects the service")

@@ -131,7 +131,7 @@ type Service struct {
 	PolicyFile File     `yaml:"policy_file" required:"true" unless:"policies" example:"policy.json" doc:"The ODRL policy of the service, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API behind the service."`
 	// Policies are in the order of From. Use Versions to read them: it returns PolicyFile if there are none.
-	Policies []DatedPolicy `yaml:"policies" max:"16" doc:"Instead of policy_file, the policies of the service in the order in which they take effect. Agents can agree to a policy as soon as it is listed. Agreements to the policy before it end when it takes effect, except for intents whose terms do not change."`
+	Policies []DatedPolicy `yaml:"policies" max:"16" doc:"Instead of policy_file, the policies of the service in the order in which they take effect. Agents can agree to a policy as soon as it is listed. When a policy takes effect, the agreements to the policy before it end, except for intents whose terms do not change."`
 	// PolicyRego.Path is empty if there are no such rules.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego rules in addition to the policy: package uimgate.extra, whose rule deny refuses calls that the policy permits. Relative to this file. Default: none."`
 	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time limit for one decision of policy_rego. If it makes no decision in this time, the call is refused."`
@@ -326,7 +326,7 @@ type PAT struct {
 	Admission    Admission     `yaml:"admission" default:"open" enum:"open,allowlist,approval" doc:"open: every key that agrees. allowlist: the keys in allow. approval: the operator approves each agent."`
 	Allow        []Allowed     `yaml:"allow" max:"10000" doc:"Admitted keys: thumbprints, or {id, key} to reserve an agent id for the key."`
 	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Limit on the calls of one agent, used if no limit of the policy covers all intents of its PAT."`
-	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls to each intent by all unapproved agents together, with open admission, if the intent has no ceiling. For calls that cost money, billing sets the limit."`
+	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Limit on the free calls to each intent by all unapproved agents together, with open admission, if the intent has no ceiling. For calls that cost money, billing sets the limit."`
 	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids exceeding the limit. 0: never."`
 }
 

@@ -58,8 +58,8 @@ const (
 	InBody      PlaceKind = "body"
 )
 
-// A Place is the place of a fixed value in a request: the name of a parameter, a header or a member of the query, or the JSON pointer
-// (RFC 6901) of a member of the body.
+// A Place is the place of a fixed value in a request: a parameter, a header or a member of the query, by its name; or a member of the body,
+// by its JSON pointer (RFC 6901).
 type Place struct {
 	Kind PlaceKind
 	Name string

@@ -42,7 +42,7 @@ func (b *BlockCheck) Seed(key string, f *File) Secret {
 	return Secret{}
 }
 
-// PrivateKey reads the file with the private key of an identity, which is 64 hexadecimal digits, and returns the digits without a prefix
+// PrivateKey reads the file with the private key of an identity, which is 64 hexadecimal digits, and returns the digits without the prefix
 // 0x. If the file cannot be read or the key is invalid, PrivateKey reports an error and returns an empty Secret. It also returns an empty
 // Secret if f has no path.
 func (b *BlockCheck) PrivateKey(key string, f *File) Secret {

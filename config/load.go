@@ -94,8 +94,8 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 // variables maps flags to their environment variables.
 var variables = map[string]string{"--listen": "UIMGATE_LISTEN", "--admin-listen": "UIMGATE_ADMIN_LISTEN", "--data": "UIMGATE_DATA"}
 
-// override sets value to given, which is the value of a flag, or, if that is empty, to the value of the flag's environment variable. It
-// reports whether one of them is not empty.
+// override sets value to given, the value of a flag. If given is empty, override sets value to that of the flag's environment variable. It
+// reports whether one of the two is not empty.
 func (l *loader) override(path string, value *string, flag, given string) bool {
 	origin := flag
 	if given == "" {

@@ -92,7 +92,7 @@ func (l *loader) checkOIDC(a *Admin) {
 		l.Errorf(at+".claim", "%s is not a JSON pointer: want one such as /realm_access/roles", yamlconf.Quote(o.Claim))
 	}
 	if roles == 0 && !l.Failed(at+".roles") {
-		l.Errorf(at+".roles", "gives no group a role: name one for at least one of viewer, operator, billing and admin")
+		l.Errorf(at+".roles", "gives no group a role: list a group for at least one of viewer, operator, billing and admin")
 	}
 	if u := o.Redirect; u != nil && (u.Path != OIDCPath || u.Scheme != "https" && !fetch.LoopbackHost(u.Hostname())) {
 		l.Errorf(at+".redirect", "is not a URL of the console: want https, or http on this machine, and the path %s", OIDCPath)

@@ -26,7 +26,7 @@ func TestOIDC(t *testing.T) {
 		"issuer: 'https://id.example?x', client_id: gate, client_secret: canary, roles: {admin: [root]}":           issuer + "the value is not valid: want an http:// or https:// URL without user, query and fragment",
 		"issuer: https://id.example, roles: {admin: [root]}": "uimgate.yaml:6: admin.oidc.client_id: is required with issuer: set the id of this gateway at the provider, on one line\n" +
 			"uimgate.yaml:6: admin.oidc.client_secret: is required with issuer: set the secret that the provider has issued, on one line",
-		whole:                            "uimgate.yaml:6: admin.oidc.roles: gives no group a role: name one for at least one of viewer, operator, billing and admin",
+		whole:                            "uimgate.yaml:6: admin.oidc.roles: gives no group a role: list a group for at least one of viewer, operator, billing and admin",
 		whole + "roles: {admin: ['']}":   "uimgate.yaml:6: admin.oidc.roles.admin[0]: is empty",
 		whole + "roles: {owner: [root]}": `uimgate.yaml:6: admin.oidc.roles: unknown key "owner": known keys are viewer, operator, billing, admin`,
 		whole + "roles: {admin: [root]}, scopes: ['a b']": "uimgate.yaml:6: admin.oidc.scopes[0]: is not a scope: want one word of visible ASCII characters",

@@ -20,7 +20,7 @@ type Payments struct {
 	// TopUpURL may contain the placeholders {agent_id}, {service}, {amount} and {currency}.
 	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
 	Contact  string         `yaml:"contact" doc:"Contact for agents and people with questions about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
-	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each tops up the credit of an agent."`
+	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each payment adds to the credit of an agent, and each refund subtracts from it."`
 	X402     X402           `yaml:"x402" doc:"Payments of agents by x402, version 2: an agent sends a signed authorization of a payment with a call, or to /api/credit, and a facilitator settles it. The part that a call does not use remains credit."`
 }
 

@@ -39,7 +39,7 @@ var serviceProblems = map[string]problemCase{
   upstream: {mcp: {url: "https://b/mcp", env: {A: x}}}
 `,
 		[]string{
-			"uimgate.yaml:2: services[0].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
+			"uimgate.yaml:2: services[0].id: is required if there are several services; if this service had no id before, set id: default to keep its agents and accounts",
 			"uimgate.yaml:2: services[0].hosts: is required if there are several services: the host of a request selects the service",
 			"uimgate.yaml:4: services[0].publish_upstream: has no meaning with upstream.mcp: agents cannot call the MCP server themselves",
 			"uimgate.yaml:5: services[0].upstream.url: is for HTTP APIs: set either url or mcp",
@@ -73,9 +73,9 @@ var serviceProblems = map[string]problemCase{
 - {agents_file: agents.json, policy_file: policy.json, upstream: {url: http://a}, id: one, hosts: [A.example.], public_url: https://a.example, issuer: i}
 `,
 		[]string{
-			"uimgate.yaml:2: services[0].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
+			"uimgate.yaml:2: services[0].id: is required if there are several services; if this service had no id before, set id: default to keep its agents and accounts",
 			"uimgate.yaml:2: services[0].hosts: is required if there are several services: the host of a request selects the service",
-			"uimgate.yaml:6: services[1].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
+			"uimgate.yaml:6: services[1].id: is required if there are several services; if this service had no id before, set id: default to keep its agents and accounts",
 			"uimgate.yaml:6: services[1].hosts: is required if there are several services: the host of a request selects the service",
 			`uimgate.yaml:8: services[3].id: id "one" already belongs to services[2]: give each service a different one`,
 			`uimgate.yaml:8: services[3].hosts[0]: host "a.example" already belongs to services[2]: give each service a different one`,
