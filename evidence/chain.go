@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// maxProblems is the maximum number of problems that a Chain stores. It only counts further problems.
+// maxProblems is the maximum number of problems that a Chain stores. Further problems are only counted.
 const maxProblems = 1000
 
 // A Chain checks the entries of one account, which can be added in any order. It needs memory for each call that has not ended and for each

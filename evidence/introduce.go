@@ -50,8 +50,8 @@ func (s KeySet) Len() int { return len(s.keys) }
 func (s KeySet) Clone() KeySet { return KeySet{maps.Clone(s.keys)} }
 
 // Introduce adds the key of a KindKey entry, if a key of the set for the same purpose signed the entry. The error wraps ErrReceipt if the
-// text is not such an entry or its key does not match its id, ErrKey if the set does not have the key that signed the entry, and
-// ErrSignature if the signature is wrong.
+// text is not such an entry, or if its key does not match its id. It wraps ErrKey if the set does not have the key that signed the entry,
+// and ErrSignature if the signature is wrong.
 func (s *KeySet) Introduce(text string) error {
 	r, err := ParseReceipt(text)
 	if err != nil {

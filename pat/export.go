@@ -117,7 +117,7 @@ func ExportPresentation(p Presentation, issuer string, policy PolicyDocument, id
 }
 
 // ExportEvidence returns an agreement in one of the forms, as an agent sent it, and the policy that it signed, in the form of Export. text
-// is what the agent signed, such as an envelope, and name the value of Agreement.Form. id is the id that the service chose, and at the time
+// is what the agent signed, such as an envelope. name is the value of Agreement.Form. id is the id that the service chose. at is the time
 // at which the agent sent the agreement. The error is of kind ErrBadExport if no form has the name or if the evidence does not verify;
 // other errors are those of NewOffer.
 func ExportEvidence(

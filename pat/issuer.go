@@ -331,8 +331,8 @@ func agreementID(service string, key keys.ID, a Acceptance, now time.Time) Agree
 	return AgreementID(id.String())
 }
 
-// wasPending reports whether the store already has the agreement a, not revoked: an agreement that was stored in time can become too old
-// while it waits for approval. It does not check whether a PAT was already issued for it; the store does.
+// wasPending reports whether the store already has the agreement a, and a was not revoked: an agreement that was stored in time can become
+// too old while it waits for approval. It does not check whether a PAT was already issued for it; the store does.
 func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 	previous, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
 	return err == nil && previous.AgentID == a.AgentID && previous.KeyID == a.KeyID && previous.Nonce == a.Nonce &&

@@ -24,10 +24,10 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	return i.revoke(ctx, r)
 }
 
-// Revoke ends PATs for the operator. r names a reason and one subject: a jti, an agreement, an agent or the digest of a policy. With the
-// PAT of a jti, its renewals, or its consent or implied agreement, end too. An agent is also blocked. Revoke sets the other fields of r.
-// The subject need not exist. After Revoke returns nil, this process accepts none of these PATs, and no other process accepts one for
-// longer than MaxAge.
+// Revoke ends PATs for the operator. r names a reason and one subject: a jti, an agreement, an agent or the digest of a policy. If the
+// subject is a jti, the renewals of that PAT end too or, if the PAT is under a consent or an implied agreement, that agreement. An agent is
+// also blocked. Revoke sets the other fields of r. The subject need not exist. After Revoke returns nil, this process accepts none of these
+// PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:

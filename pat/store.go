@@ -57,7 +57,8 @@ type NewAgreement struct {
 	// effect. Of the agreements that take effect on one date in the future, only those with the plan chosen last stay.
 	PolicyFrom time.Time
 	OnDate     bool
-	// Again means that the agent of a consent has consented before; otherwise a consent with an id in use is refused with ErrAgentIDTaken.
+	// Again means that the person has consented for this agent before; without it, a consent with an id in use is refused with
+	// ErrAgentIDTaken.
 	Again bool
 }
 

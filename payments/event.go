@@ -87,8 +87,8 @@ func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err erro
 // refunded is the separator in the reference of a refund, between the reference of the payment and the total that was returned so far.
 const refunded = ":refunded:"
 
-// readStripeRefund reads the data of an event charge.refunded. The event states how much of the payment was returned so far; the
-// refund is the growth of this total. Its AgentID is empty, because it is that of the payment that RefundOf returns.
+// readStripeRefund reads the data of an event charge.refunded. The event states how much of the payment was returned so far; the refund is
+// the growth of this total. AgentID is empty, because the agent is that of the payment that RefundOf names.
 func readStripeRefund(data strictjson.Object) (p store.Payment, ignored bool, err error) {
 	p = store.Payment{Rail: store.RailCard, State: store.PaymentCredited, Kind: store.PaymentRefund}
 	charge := data.Object("object")

@@ -25,8 +25,8 @@ const (
 	askedAfter = 10 * time.Minute
 	// The pauses between requests to the facilitator grow with the age of the payment.
 	leastPause, mostPause = time.Second, 5 * time.Second
-	// repeatTimeout is the time limit of a repeated request to the facilitator, so that a payment is credited within 20 seconds of its
-	// recovery.
+	// repeatTimeout is the time limit of a repeated request to the facilitator, so that a payment is credited within 20 seconds of the
+	// recovery of the facilitator.
 	repeatTimeout = 10 * time.Second
 	// lastMove is how long a process that ends tries to record that a payment was settled.
 	lastMove = 5 * time.Second

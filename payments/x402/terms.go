@@ -108,7 +108,7 @@ func (t *Terms) Takes(p *Payload, currency string) bool {
 	return known && a.Currency == currency
 }
 
-// OrderOf returns the order that has a Body, without its Amount. The error is a *FormError.
+// OrderOf returns the order whose Body is given, without its Amount. The error is a *FormError.
 func OrderOf(body []byte) (Order, error) {
 	tree, err := strictjson.DecodeObject(body)
 	if err != nil {
