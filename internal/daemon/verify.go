@@ -16,7 +16,7 @@ import (
 // last check.
 const wholeEvery = 24 * time.Hour
 
-// recheckAfter is how long a gateway waits before it checks the ledger again, if it could not read it.
+// recheckAfter is how long a gateway that could not read the ledger waits before it checks the ledger again.
 const recheckAfter = 10 * time.Minute
 
 // verify checks the ledger immediately, and the whole ledger every day, until ctx is done.

@@ -1,5 +1,5 @@
-// Package edkey checks Ed25519 public keys of others. crypto/ed25519 accepts weak keys, for which anyone can sign: if the key is a point
-// of small order, such as the identity, one signature verifies for many messages.
+// Package edkey checks Ed25519 public keys of others. crypto/ed25519 accepts weak keys, for which anyone can sign. If a key is a point of
+// small order, such as the identity, one signature verifies for many messages.
 package edkey
 
 import (

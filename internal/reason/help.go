@@ -55,8 +55,8 @@ var help = map[Reason]string{
 		"or a detached signature. This intent, or this service, accepts only a uim-agreement+jwt or calls with a proof of key.",
 
 	PolicyMismatch: "The digest of a policy is \"sha-256:\" followed by the unpadded base64url of the SHA-256 of its RFC 8785 form " +
-		"(JSON Canonicalization Scheme: sorted members, no white space), not of the bytes as they are served. It equals the ETag of " +
-		"/api/policy without the quotes, so an agent can take it from there. details.policy has the uid and digest of the policy that " +
+		"(JSON Canonicalization Scheme: sorted members, no white space). Do not hash the bytes as they are served. The digest equals " +
+		"the ETag of /api/policy without the quotes, so an agent can take it from there. details.policy has the uid and digest of the policy that " +
 		"the service offers now. details.signed_digest is the digest that was signed. If only the typ of the header or policy.uid is " +
 		"wrong, details.member names it.",
 	AgreementReplayed: "A uim-agreement+jwt can be used only once, and the service has seen its jti before. If the response was " +
@@ -67,8 +67,9 @@ var help = map[Reason]string{
 		"not accepted.",
 
 	BadSignature: "The signature does not verify with the key that was sent (agent_public_key) or, for a proof, with the agreed key. " +
-		"Usual causes: the signed bytes are not those that were sent (for a JWS: header, a dot and payload, both in base64url); an " +
-		"ECDSA signature is in DER, but a JWS takes r and s side by side; kid is not the thumbprint of the key; another key signed.",
+		"The usual cause is that the signed bytes are not those that were sent: for a JWS, the header, a dot and the payload, both in " +
+		"base64url. Other causes: an ECDSA signature is in DER, but a JWS takes r and s side by side; kid is not the thumbprint of the key; " +
+		"another key signed.",
 	WeakKey: "A key that others could break is not evidence of an agreement.",
 	UnsupportedKey: "agent_public_key accepts PEM, a JWK, base64 of the DER SubjectPublicKeyInfo, or base64url of the 32 bytes of an " +
 		"Ed25519 key. It does not accept private keys, certificates or other curves.",
@@ -161,8 +162,8 @@ var help = map[Reason]string{
 		"done or charged.",
 	UpstreamError: "The service behind the gateway responded with an error, or the connection to it broke. details.outcome shows " +
 		"whether the call may have taken effect: not_sent, failed, done or unknown.",
-	ResponseInvalid: "The service behind the gateway executed the call, but its response cannot be used: it lacks an output that the intent " +
-		"requires, or, for a call that is repeated under its Idempotency-Key, it was not stored. Do not repeat the call under a new key: it " +
+	ResponseInvalid: "The service behind the gateway executed the call, but its response cannot be used. Either it lacks an output that " +
+		"the intent requires, or the call is repeated under its Idempotency-Key and the response was not stored. Do not repeat the call under a new key: it " +
 		"would be executed twice. In the first case nothing was charged; in the second, details.charge has the charge.",
 
 	MalformedRequest: "The body is not JSON, has a duplicate or unknown member, or lacks a required member. The body of an execute " +

@@ -1,5 +1,5 @@
-// Package envelope implements the envelope of the uAgents protocol: a JSON object with the sender, the target, the session, the type of
-// the message, the message itself, the expiry, and a signature with the sender's key. The usual calls:
+// Package envelope implements the envelope of the uAgents protocol. It is a JSON object with the sender, the target, the session, the type
+// of the message, the message itself, the expiry, and a signature with the sender's key. The usual calls:
 //
 //	e, err := envelope.Parse(body)
 //	err = cmp.Or(e.Verify(), e.Timely(now))
