@@ -120,7 +120,7 @@ func creditAmount(tree strictjson.Object, of *service.Service) (money.Amount, er
 	case !offer.Takes(amount.Currency):
 		return amount, wrong("/currency", "The service does not accept this currency by x402.")
 	case offer.Minimum.Currency == amount.Currency && amount.Nano < offer.Minimum.Nano:
-		return amount, wrong("/amount", "The least payment is "+offer.Minimum.String()+".")
+		return amount, wrong("/amount", "The smallest payment is "+offer.Minimum.String()+".")
 	case offer.Maximum.Currency == amount.Currency && amount.Nano > offer.Maximum.Nano:
 		return amount, wrong("/amount", "The largest payment is "+offer.Maximum.String()+".")
 	}

@@ -26,8 +26,8 @@ type line struct {
 	took          time.Duration
 }
 
-// logRequest logs a request in one line, and counts it. If too many requests of unauthenticated clients are refused, it logs only the
-// number of the others.
+// logRequest logs a request in one line, and counts it. If too many requests of unauthenticated clients are refused, it logs some of these
+// individually, and only the number of the rest.
 func (s *Server) logRequest(x *exchange, l line) {
 	s.Metrics.Request(l.route, l.status, l.took, x.span)
 	s.Traces.Request(telemetry.Request{

@@ -25,12 +25,12 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// workTime is the time limit of one request, except for those that reload, which take as long as their policies need.
+// workTime is the time limit of one request. Requests that reload have no limit, because compiling the policies may take longer.
 const workTime = 30 * time.Second
 
 // A Listener configures the HTTP handler of an Operator.
 type Listener struct {
-	// Tokens checks the bearer token that requests under Path must have. Share it with other ways in, so that all count wrong tokens together.
+	// Tokens checks the bearer token that requests under Path must have. Share it with the console, so that both count wrong tokens together.
 	// nil: all these requests are refused, unless the listener is owned.
 	Tokens *signin.TokenCheck
 	// Owned states that only the operator can reach the listener, for example because it is a socket that only its owner may open. The

@@ -113,7 +113,7 @@ type NewBudget struct {
 }
 
 // ChangeBudget changes the amounts of the budget of a consent that OwnConsent has returned with an Offer. The new amounts apply from the
-// next call of the client on. The amounts must fit the Offer. If the budget was changed since, the error is an *Error with the code
+// next call of the client on. The amounts must fit the Offer. If the budget has been changed since, the error is an *Error with the code
 // InvalidGrant. Errors are an *Error or a *reason.Refusal.
 func (d *Service) ChangeBudget(ctx context.Context, c agree.Call, own *OwnConsent, n NewBudget) error {
 	if _, err := open(c.Service); err != nil {
@@ -136,7 +136,7 @@ func (d *Service) ChangeBudget(ctx context.Context, c agree.Call, own *OwnConsen
 	err = d.store.SetBudget(ctx, c.Service.ID, own.Agreement.ID, own.Changes+1, record)
 	switch {
 	case errors.Is(err, store.ErrUsed):
-		return failed(InvalidGrant, "The budget was changed since you opened the page.")
+		return failed(InvalidGrant, "The budget has been changed since you opened the page.")
 	case errors.Is(err, store.ErrFull):
 		return failed(InvalidRequest, "The budget was changed too often. End the consent, and let the client ask you again.")
 	}

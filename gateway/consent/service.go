@@ -32,8 +32,8 @@ import (
 const (
 	codeLife = time.Minute
 	// mostClients is the maximum number of registered clients of a service. A client without a consent is deleted after unusedFor. If there
-	// are already mostClients, a new client replaces the oldest one without a consent that is older than sparedFor, which is enough time to
-	// read the page.
+	// are already mostClients, a new client replaces the oldest client that has no consent and is older than sparedFor. A person can read the
+	// page within sparedFor.
 	mostClients = 10_000
 	unusedFor   = 24 * time.Hour
 	sparedFor   = time.Hour

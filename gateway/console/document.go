@@ -41,6 +41,6 @@ func (r *request) document(write func(io.Writer) error) error {
 		"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 	)
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = r.w.Write(visible(out.Bytes())) // the browser has gone
+	_, _ = r.w.Write(visible(out.Bytes())) // the browser has disconnected
 	return nil
 }

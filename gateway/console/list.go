@@ -94,7 +94,7 @@ func (l listing[T]) page(r *request, p pageView, f *filters, after ...section) e
 	return r.show(http.StatusOK, p)
 }
 
-// download sends all pages as CSV. If there are more than mostRows rows, the last line explains that it is not the end.
+// download sends all pages as CSV. If there are more than mostRows rows, the last line states that the download is incomplete.
 func (l listing[T]) download(r *request) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), downloading)
 	defer cancel()
@@ -164,7 +164,7 @@ func (r *request) limit() int {
 	return min(n, mostShown)
 }
 
-// same returns the address of the request with a different value of one parameter, without those that do not select records.
+// same returns the address of the request with a different value of one parameter. It omits the parameters that do not select records.
 func (r *request) same(name, value string) string {
 	q := r.URL.Query()
 	q.Del("done")

@@ -51,7 +51,7 @@ func (r *request) editPage() error {
 		fact{"File", code(file.Path)}, fact{"Policy in force", text(file.Policy.UID)}, fact{"Digest", code(file.Policy.Digest)},
 	)}
 	if !file.InForce {
-		about.Lines = append(about.Lines, "The file was changed since the last reload: the form has the text of the file.")
+		about.Lines = append(about.Lines, "The file has been changed since the last reload: the form has the text of the file.")
 	}
 	policy := plainLines(file.Text)
 	switch {
@@ -308,7 +308,7 @@ func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) 
 	return out
 }
 
-// savePolicy saves the policy of a form, and shows the result of the reload.
+// savePolicy saves the policy in a form, and shows the result of the reload.
 func (r *request) savePolicy() error {
 	policy := r.lines("policy")
 	edit := policies.PolicyEdit{
@@ -349,7 +349,7 @@ func (r *request) notSaved(policy string, f *reason.Refusal) error {
 		p.Sections = append(p.Sections, section{Title: "The file now", Pre: current})
 	}
 	again := r.impactForm(policy, file.SHA256)
-	again.Title, again.Text = "Your text", "Add to it what others changed in the file. Then compare and save it again."
+	again.Title, again.Text = "Your text", "Add the changes that others made to the file. Then compare and save the text again."
 	p.Sections = append(p.Sections, section{Title: "Edit it again", Forms: []form{again}})
 	return r.show(f.Status(), p)
 }

@@ -46,7 +46,7 @@ func (r *request) moneyPage() error {
 	}, r.filtered(r.search("agent", "Agent id")))
 }
 
-// revenueCharts are the captured charges less refunds of each month, by currency.
+// revenueCharts are the captured charges of each month, minus its refunds, by currency.
 func (r *request) revenueCharts() (out []chart) {
 	list, err := r.revenue(billing.RevenueQuery{Service: r.service(), By: string(store.ByMonth)})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// The console keeps a sum over the ledger that took slowRevenue or longer, and shows it for revenueKept.
+	// If a sum over the ledger took slowRevenue or longer to compute, the console keeps it, and shows it for revenueKept.
 	slowRevenue = 20 * time.Millisecond
 	revenueKept = time.Minute
 	maxRevenues = 1000
@@ -22,8 +22,8 @@ type revenue struct {
 	at time.Time
 }
 
-// revenue returns the revenue that a query selects, and when it was read, at most revenueKept ago. It keeps sums over the ledger that took
-// long, because the ledger of a month can have millions of entries.
+// revenue returns the revenue that a query selects, and when it was read, at most revenueKept ago. It keeps the sums that took long to
+// compute, because the ledger of a month can have millions of entries.
 func (r *request) revenue(q billing.RevenueQuery) (revenue, error) {
 	key := fmt.Sprintf("%+v", q)
 	if kept, ok := r.console.revenues.Get(key); ok {

@@ -94,8 +94,8 @@ func (r *request) checkToken(text string) error {
 // errCode means that a one-time code is wrong.
 var errCode = errors.New("the code is wrong")
 
-// takeCode uses up a one-time code. Wrong codes do not hold an address back: a code of 128 bits cannot be guessed, and other people may
-// have the same address, such as that of the machine.
+// takeCode uses up a one-time code. A wrong code does not delay further attempts from its address: a code of 128 bits cannot be guessed,
+// and other people may have the same address, such as that of the machine.
 func (r *request) takeCode(code string) (store.ConsoleLink, error) {
 	if !signin.IsConsoleCode(code) {
 		return store.ConsoleLink{}, errCode

@@ -69,7 +69,8 @@ type Runner interface {
 // An Opener is a Module that listens on separate ports, or connects to other networks.
 type Opener interface {
 	// Open opens the listeners and connections of exactly these services, with their current settings. It closes the listeners and connections
-	// of all other services after the requests there have ended. It returns the errors of those that could not be opened; the rest are open.
+	// of all other services after the requests there have ended. It returns the errors of the listeners and connections that it could not
+	// open; the others are open.
 	Open(ctx context.Context, services []*service.Service) error
 }
 

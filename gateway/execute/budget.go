@@ -74,8 +74,8 @@ func (e *execution) spends(currency string) bool {
 	return e.budget.Covers(e.intent.ID, currency) && !e.budget.Nothing() && e.budgetOffer() != nil
 }
 
-// beyondBudget returns the refusal of a charged call under consent to an intent that is not in the budget. f is the refusal for agreements
-// without a key.
+// beyondBudget returns the refusal of a charged call to an intent that is not in the budget of the call's consent. f is the refusal for
+// agreements without a key.
 func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 	if e.claims.Assurance != pat.Consent || e.budget == nil {
 		return f
@@ -148,7 +148,7 @@ func shown(limits []limit.Status) []limit.Status {
 	return slices.DeleteFunc(slices.Clone(limits), omitted)
 }
 
-// hidden reports whether agents are not shown a limit: budgets, because they count money, and limits without a maximum, because the call
+// hidden reports whether a limit is hidden from agents: budgets, because they count money, and limits without a maximum, because the call
 // counts in them only for other plans.
 func hidden(l limit.Limit) bool {
 	return l.Kind == limit.Budget || l.Kind == limit.Policy && l.Max == limit.MaxCount

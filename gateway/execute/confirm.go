@@ -200,7 +200,7 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 	asked, err := x.cfg.State.AskConfirmation(ctx, c, mostAsked)
 	switch {
 	case errors.Is(err, store.ErrFull):
-		return e.confirmationRequired(" Too many other calls of this client wait for a confirmation already.").After(time.Minute)
+		return e.confirmationRequired(" Too many other calls of this client already wait for a confirmation.").After(time.Minute)
 	case err != nil:
 		return refusal.For(err)
 	}

@@ -149,10 +149,10 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	return f.With("outcome", outcome)
 }
 
-// Unsent converts an error of a call that did not begin to a *reason.Refusal. A refusal with a 5xx status has the outcome store.NotSent.
+// Unsent returns the *reason.Refusal for an error of a call that did not begin. A refusal with a 5xx status has the outcome store.NotSent.
 func Unsent(err error) error { return (&execution{}).withOutcome(refusal.For(err)) }
 
-// finish converts err to a *reason.Refusal if it is not nil, records the call, and passes its Event to Call.Observe.
+// finish records the call, and passes its Event to Call.Observe. It returns err as a *reason.Refusal, or nil if err is nil.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
 	var fault *reason.Refusal
 	if err != nil {

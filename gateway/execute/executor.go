@@ -32,7 +32,7 @@ type Config struct {
 	Journal Journal
 	// Receipts signs receipts for charges. If it is nil, responses have no receipts.
 	Receipts Receipts
-	// Limits reads how many calls limits still admit, for Left.
+	// Limits reads how many more calls the limits admit, for Left.
 	Limits Limits
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.

@@ -208,8 +208,8 @@ func sinceOf(e *consent.Earlier) *sinceView {
 	return v
 }
 
-// Leaving returns the content with only the chosen entries and the chosen plan selected, and with the input about money, so that a page
-// that is shown again keeps the person's choice. Its Digest is that of s.
+// Leaving returns the content for a page that is shown again. Only the chosen entries and the chosen plan are selected, and the input about
+// money is filled in. The Digest is that of s.
 func (s Shown) Leaving(chosen []string, plan string, spending BudgetInput) (Shown, error) {
 	v := *s.view
 	v.Plan, v.Plans = plan, slices.Clone(v.Plans)

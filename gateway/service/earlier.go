@@ -84,7 +84,7 @@ func (d *Definition) compare(ctx context.Context, document []byte) *comparison {
 	return c
 }
 
-// governing returns the terms of the version that decides calls to an intent with an agreement to the policy with this digest: see
+// governing returns the terms of the version that decides calls to an intent under an agreement to the policy with this digest: see
 // Service.Under. It returns nil if the agreement does not permit calls to the intent or, if uid is empty, to any intent.
 func (t *terms) governing(digest, uid string) *terms {
 	for _, version := range t.versions {

@@ -15,8 +15,8 @@ type Estimate struct {
 	Rate   limit.Rate   // the rate limit of the PAT
 }
 
-// Prices returns the charges that the policy may make for one call of an intent by an agent that sends a proof of key with each call and
-// has agreed without a plan. The zero amount is free. If the policy does not permit the intent to the agent, the error is a
+// Prices returns the charges that the policy may make for one call of an intent. It assumes that the agent sends a proof of key with each
+// call, and has agreed without a plan. The zero amount is free. If the policy does not permit the intent to the agent, the error is a
 // *reason.Refusal.
 func (s *Service) Prices(ctx context.Context, agent pat.AgentID, uid string) ([]money.Amount, error) {
 	if _, err := s.Executable(uid); err != nil {

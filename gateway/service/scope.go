@@ -118,8 +118,8 @@ type grantedIntent struct {
 	of *terms
 }
 
-// issuing returns the terms of the version that decides calls to an intent with an agreement to the policy with this digest, or with a new
-// agreement if digest is empty. If the agreement does not permit calls to the intent, agreed is false, and the terms are those in force.
+// issuing returns the terms of the version that decides calls to an intent under an agreement. digest is that of the agreed policy; if it
+// is empty, the agreement is new. If the agreement does not permit calls to the intent, agreed is false, and the terms are those in force.
 func (t *terms) issuing(digest, uid string) (of *terms, agreed bool) {
 	if digest == "" {
 		return t, true

@@ -133,7 +133,7 @@ func (s *Service) Version(digest string) *Service {
 	return nil
 }
 
-// Under returns the version of the service that decides calls to an intent with an agreement to the policy with this digest. If the policy
+// Under returns the version of the service that decides calls to an intent under an agreement to the policy with this digest. If the policy
 // is offered, this is the version with that policy. Otherwise, it is the first version that has the same clause for the intent. If there is
 // none, the error is a *pat.PolicyChangedError.
 func (s *Service) Under(digest, uid string) (*Service, error) {

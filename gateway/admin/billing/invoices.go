@@ -42,8 +42,8 @@ type Invoice struct {
 	FurtherAgreements int `json:"further_agreements,omitempty"`
 }
 
-// invoiceDelay is how long after a month its invoice is provisional. A charge belongs to the time at which its transaction begins, and is
-// seen when the transaction ends, perhaps in another process: no transaction takes that long.
+// invoiceDelay is how long an invoice stays provisional after its month has ended. A charge belongs to the time at which its transaction
+// begins, but other processes see it only when the transaction ends. No transaction takes as long as invoiceDelay.
 const invoiceDelay = time.Hour
 
 // maxInvoice bounds the detailed rows and the evidence of an invoice. One row for each currency summarizes the rest, so the totals are

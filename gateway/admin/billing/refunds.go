@@ -72,8 +72,8 @@ func showRefund(r store.Refund) Refund {
 	}
 }
 
-// Refund returns a captured charge, or a part of it, to the credit of the agent: never more than was charged. It is a top-up in the ledger
-// and in the chain of the account, and has a credit note. Errors: store.ErrNotFound, store.ErrNotCaptured, *store.RefundError,
+// Refund returns a captured charge, or a part of it, to the credit of the agent: never more than was charged. The refund is a top-up in the
+// ledger and in the chain of the account, and has a credit note. Errors: store.ErrNotFound, store.ErrNotCaptured, *store.RefundError,
 // store.ErrReferenceUsed, money.ErrAmount.
 func (o *Operations) Refund(ctx context.Context, s *service.Service, r RefundRequest) (_ Refund, err error) {
 	asked := store.Refund{Service: s.ID, ExecutionID: r.ID, Name: r.Name, Reason: r.Reason}
@@ -168,7 +168,7 @@ func sumOf(s store.Sum) *big.Int {
 	return sum.Add(sum, big.NewInt(s.Nano))
 }
 
-// Revenue adds up the captured charges of a period by intent, agent or month, less the refunds of the period.
+// Revenue adds up the captured charges of a period by intent, agent or month, and subtracts the refunds of the period.
 func (o *Operations) Revenue(ctx context.Context, s *service.Service, q RevenueQuery) (api.Page[Revenue], error) {
 	f := store.RevenueFilter{
 		Service: s.ID, By: store.RevenueGroup(q.By), From: q.From, To: q.To, After: q.After, Limit: q.Max(),

@@ -153,13 +153,13 @@ type CurationImpact struct {
 	// because it needs the imported document.
 	Changes []string `json:"changes"`
 	Waiting []string `json:"waiting"`
-	// Policy compares the policy that results with the recorded calls of the last week, in the first part of the audit stream. nil: the
-	// policy does not change.
+	// Policy is what the resulting policy would have changed for the recorded calls of the last week, in the first part of the audit stream.
+	// nil: the policy does not change.
 	Policy *PolicyImpact `json:"policy,omitempty"`
 }
 
-// CurationImpact compares an edited curation with the present file, and the policy that results with recorded calls: see Impact. It changes
-// nothing.
+// CurationImpact compares an edited curation with the present file, and tries the resulting policy on recorded calls: see Impact. It
+// changes nothing.
 func (o *Operations) CurationImpact(ctx context.Context, s *service.Service, r CurationEdit) (CurationImpact, error) {
 	edits, applied, err := o.curated(ctx, s, r)
 	if err != nil {
@@ -247,7 +247,7 @@ type SavedFile struct {
 }
 
 // SaveCuration replaces the curation of a service, and agents.json and the policy if they change, and reloads. It keeps the previous
-// texts next to them in files whose names end with .1. It refuses the edit if the curation was changed since it was read, or if a file
+// texts next to them in files whose names end with .1. It refuses the edit if the curation has been changed since it was read, or if a file
 // cannot be written. If the reload is refused, it restores all files.
 func (o *Operations) SaveCuration(ctx context.Context, s *service.Service, r CurationEdit) (CurationResult, error) {
 	if !o.c.Reloads.Offered() {

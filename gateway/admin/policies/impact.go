@@ -127,7 +127,7 @@ const (
 )
 
 // Impact compares the decisions of the gateway with those of an edited policy. It reads the audit stream of this process for up to 10
-// seconds or 200,000 records; continue with Next until it is empty. Other comparisons of policies wait meanwhile.
+// seconds or 200,000 records. Call Impact again with Next until Next is empty. Other comparisons of policies wait meanwhile.
 func (o *Operations) Impact(ctx context.Context, s *service.Service, r ImpactRequest) (PolicyImpact, error) {
 	cursor, err := export.ParseCursor(r.After)
 	if err != nil {

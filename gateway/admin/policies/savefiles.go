@@ -42,7 +42,7 @@ func replaceFiles(edits []*fileEdit) error {
 			return err
 		}
 		if sha256Text(e.old) != e.sha256 {
-			return reason.PolicyNotSaved.Refusal("The file of the "+e.what+" was changed since it was read.").
+			return reason.PolicyNotSaved.Refusal("The file of the "+e.what+" has been changed since it was read.").
 				With("sha256", sha256Text(e.old)).With("path", e.path)
 		}
 	}

@@ -29,7 +29,7 @@ type PolicyText struct {
 	Path     string `json:"path"`
 	Text     string `json:"text"`
 	SHA256   string `json:"sha256"`   // of Text, in hexadecimal: PolicyEdit.SHA256
-	InForce  bool   `json:"in_force"` // the gateway serves this text; otherwise the file was changed since the last reload
+	InForce  bool   `json:"in_force"` // the gateway serves this text; otherwise the file has been changed since the last reload
 	Writable bool   `json:"writable"` // SavePolicy can change the file
 	Policy   Policy `json:"policy"`   // the policy that the gateway serves
 }
@@ -79,8 +79,8 @@ func (r SaveResult) Details() map[string]string {
 }
 
 // SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text next to it in a file whose name ends with
-// .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
-// reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
+// .1. It refuses the edit if the file has been changed since it was read, if the new text is invalid, or if the file cannot be written. If
+// the reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
 // SaveResult.Policy.Offered is false if the reload applied the policy of another file.
 func (o *Operations) SavePolicy(ctx context.Context, s *service.Service, r PolicyEdit) (SaveResult, error) {
 	if !o.c.Reloads.Offered() {

@@ -32,7 +32,7 @@ type Processes struct {
 type Propagation struct {
 	Processes int `json:"processes"` // that run and report
 	Applied   int `json:"applied"`   // of Processes
-	// Seconds is how long it took the slowest process from the change on; nil: no time is known.
+	// Seconds is the time from the change until the slowest process had applied it; nil: no time is known.
 	Seconds *float64 `json:"seconds,omitempty" jsonschema:"nullable"`
 	// By lists the processes, including those that no longer report and have not applied the change. Such a process, if it
 	// runs at all, refuses all calls until it has read the change.

@@ -87,8 +87,8 @@ func (o *Operations) Stops(ctx context.Context, q StopQuery) (api.Page[Stop], er
 	return page, o.addApplied(ctx, page.Items)
 }
 
-// Stop makes every process of the gateway refuse the calls that it names, within a second. A stop that is already in force is not changed.
-// The audit stream records it.
+// Stop makes every process of the gateway refuse the calls that the request names, within a second. A stop that is already in force is not
+// changed. The audit stream records it.
 func (o *Operations) Stop(ctx context.Context, r StopRequest) (Stop, error) {
 	stop, err := o.stopOf(r)
 	if err != nil {

@@ -16,7 +16,7 @@ type Holders interface {
 	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
 }
 
-// HeldByOthers returns the agent ids that the settings allow or parties reserve for certain keys, but that belong to other keys, which used
+// HeldByOthers returns the agent ids that pat.allow or parties reserve for certain keys, but that belong to other keys, which used
 // the ids first. The gateway refuses the PATs of an agent with such an id. When one of the keys for which the id is reserved agrees for the
 // first time, that key takes over the id.
 func HeldByOthers(ctx context.Context, s Holders, d *service.Definition) ([]pat.AgentID, error) {

@@ -163,8 +163,8 @@ func (r *Route) breakerOf(stranger bool) *breaker {
 	return r.breaker
 }
 
-// Safe reports whether a call has no side effects: Endpoint.Unsafe is not set, and the method of the call is GET or HEAD (RFC 9110, section
-// 9.2.1) or the service is an MCP server.
+// Safe reports whether a call has no side effects: Endpoint.Unsafe is not set, and either the service is an MCP server or the method of the
+// call is GET or HEAD (RFC 9110, section 9.2.1).
 func (r *Route) Safe() bool { return r.safe }
 
 // Method returns the HTTP method.

@@ -110,7 +110,7 @@ func exitOf(err error) string {
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		return e.String()
 	}
-	return "its end is not known"
+	return "how it ended is not known"
 }
 
 // cause describes why a program cannot be started, without its path.
@@ -122,7 +122,7 @@ func cause(err error) string {
 	case errors.As(err, &number):
 		return number.Error()
 	default:
-		return "the system does not start it"
+		return "the operating system did not start it"
 	}
 }
 
@@ -260,8 +260,9 @@ func (c *child) read(out *os.File) {
 	}
 }
 
-// blame finds the request to which a line that is too long is the response, and records that. It uses the beginning of the line. Some
-// servers write the id after the result; the line then belongs to the only request in progress, if every earlier request got a response.
+// blame finds the request whose response is a line that is too long, and records that in the request. part is the beginning of the line.
+// Some servers write the id after the result; the line then belongs to the only request in progress, if every earlier request got a
+// response.
 func (c *child) blame(part []byte) {
 	id, result := beginning(part)
 	if !result {

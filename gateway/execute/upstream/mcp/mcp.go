@@ -134,7 +134,7 @@ type transport interface {
 	state() State
 	close()
 	idle()                   // called when no call is in progress
-	end(ctx context.Context) // waits until closed processes have ended, and ends them by force with ctx
+	end(ctx context.Context) // waits until closed processes have ended; when ctx ends, it ends them by force
 }
 
 // A message is a request or a notification.

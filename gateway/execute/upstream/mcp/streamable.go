@@ -208,8 +208,8 @@ const maxRefusals = 8
 
 // events reads a stream of server-sent events until the response. It passes on notifications about the progress of the request, ignores all
 // other notifications, and refuses requests of the server. The size of all events together is bounded like that of a response. If they
-// exceed the bound, or if there is not enough memory, the error is ErrTooLong or ErrNoMemory if the response has begun, and otherwise
-// ErrNoResponse.
+// exceed the bound, or there is not enough memory for them, the error is ErrNoResponse before the response has begun, and ErrTooLong or
+// ErrNoMemory afterwards.
 func (t *streamable) events(ctx context.Context, to *session, m *message, in io.Reader) (response, error) {
 	refused := 0
 	var of reports
