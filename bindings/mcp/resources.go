@@ -29,7 +29,7 @@ type resource struct {
 	query    bool   // the variable is a parameter of the query
 }
 
-// documents are the resources that each service has. Those with a PAT concern the agent of the PAT only.
+// documents are the resources that each service has. Those that need a PAT concern only the agent of the PAT.
 var documents = []resource{
 	{"/agents.json", "agents.json", "Catalogue", "All intents with their parameters.", "application/json", false, "", false},
 	{"/api/policy", "policy", "Policy", "The terms as ODRL. Agreements name its digest.", "application/ld+json", false, "", false},

@@ -91,7 +91,7 @@ func (r *registrar) run(ctx context.Context, round func(context.Context)) {
 	}
 }
 
-// round registers each service whose registration is due, and declares services that the gateway no longer serves inactive.
+// round registers each service whose registration is due. It declares a service inactive if the gateway no longer serves it.
 func (r *registrar) round(ctx context.Context, services []*service.Service) {
 	r.turn.Lock()
 	defer r.turn.Unlock()

@@ -46,8 +46,9 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 	return to, err
 }
 
-// unreachable returns the fault for an envelope whose sender has neither an endpoint to which the reply may be posted nor space in its
-// mailbox, or nil if the sender has one of them. release ends the reservation of that space; it is nil if none was made.
+// unreachable returns the fault for an envelope whose reply cannot be delivered: its sender has neither an endpoint to which the reply may
+// be posted nor space in its mailbox. It returns nil if the sender has one of them. release ends the reservation of that space; it is nil
+// if none was made.
 func (o *outbox) unreachable(x *exchange) (release func(), f *fault) {
 	const text = "asynchronous envelopes of this sender cannot be answered"
 	const instead = " Or send the envelope with the header x-uagents-connection: sync, to get the reply in the response."

@@ -92,9 +92,8 @@ func (b *budgets) has(skill wire.PublicID) bool {
 	return b.of[skill] != nil
 }
 
-// spend takes the price of a transaction out of the budget of a skill. If the transaction is then not made, the caller
-// must call the function back, which restores the budget. The error is errBudget or errWorth. If the skill has no
-// state, spend does nothing.
+// spend takes the price of a transaction out of the budget of a skill. If the transaction is then not made, the caller must call back,
+// which restores the budget. The error is errBudget or errWorth. If the skill has no state, spend does nothing.
 func (b *budgets) spend(skill wire.PublicID, p Price) (back func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

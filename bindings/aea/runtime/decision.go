@@ -59,10 +59,10 @@ const (
 )
 
 // A DecisionMaker decides about the proposals of the skills of an agent, and signs them: only it has the key of the agent. It signs a
-// message of a skill only if the first line of the message is the id of the skill, so that the signature can be neither one of a ledger nor
-// an agreement. The Treasury decides about transactions, and the DecisionMaker signs their results. A skill can state a budget and
-// preferences with the protocol state_update; then the DecisionMaker refuses the transactions of this skill that exceed or contradict them.
-// It is safe for concurrent use.
+// message of a skill only if the first line of the message is the id of the skill. The signature can therefore not be used as one on a
+// ledger or as an agreement. The Treasury decides about transactions, and the DecisionMaker signs their results. A skill can state a budget
+// and preferences with the protocol state_update; then the DecisionMaker refuses the transactions of this skill that exceed or contradict
+// them. It is safe for concurrent use.
 type DecisionMaker struct {
 	DecisionConfig
 

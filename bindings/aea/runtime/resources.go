@@ -112,10 +112,10 @@ func (r *Resources) protocol(spec wire.PublicID) (*protocol.Protocol, error) {
 	return nil, protocol.ErrUnsupported
 }
 
-// Add registers a skill with its protocols, and enables it unless Skill.Disabled is set. It returns ErrSkill if the skill has no id or an
-// id that is already registered, if it has two handlers for one protocol or two tasks with one name, if a handler, behaviour or task is
-// incomplete, or if the protocol of a handler is not registered. It returns the errors of AddProtocol. After an error, nothing is
-// registered.
+// Add registers a skill with its protocols, and enables it unless Skill.Disabled is set. It returns ErrSkill if the id of the skill is
+// missing or already registered, or if a handler, behaviour or task is incomplete. It also returns ErrSkill if two handlers have the same
+// protocol, two tasks have the same name, or the protocol of a handler is not registered. It returns the errors of AddProtocol. After an
+// error, nothing is registered.
 func (r *Resources) Add(s Skill) error {
 	skill := &skillEntry{Skill: s, disabled: s.Disabled, dialogues: r.dialogues(s.ID)}
 	if err := skill.check(); err != nil {

@@ -19,10 +19,10 @@ type Skill struct {
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
 	Tasks      []Task
-	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, if a
-	// handler takes longer than Limits.Handler for a message, the message no longer counts as being processed, and its
-	// dialogue continues. While a quarter of Limits.Workers or more of these calls have not returned, the skill gets no
-	// messages. The senders of messages that no other skill handles get an error.
+	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, if a handler takes longer
+	// than Limits.Handler for a message, the message no longer counts as being processed, and its dialogue continues. While the number of such
+	// calls in progress is at least a quarter of Limits.Workers, the skill gets no messages. Senders get an error for messages that no other
+	// skill handles.
 	Patient bool
 	// Disabled means that the skill is added disabled. Filter.SetEnabled enables it.
 	Disabled bool
