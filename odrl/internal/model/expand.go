@@ -67,7 +67,7 @@ func (l *Library) lineage() {
 
 // Choose returns the policy of the document to use. If uid is set, this is the policy with that uid, or the policy that finally replaces
 // it. Otherwise, it is the only policy that no other policy inherits from or replaces. Choose returns nil and reports an error if there
-// is no such policy, or more than one. ODRL IM 2.8 and dct:isReplacedBy of [ODRL V 2.2].
+// is no such policy, or more than one. See ODRL IM 2.8 and dct:isReplacedBy of [ODRL V 2.2].
 func (l *Library) Choose(uid string) *Document {
 	if uid != "" {
 		d := l.byUID[uid]

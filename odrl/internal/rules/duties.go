@@ -47,8 +47,8 @@ func (n *normalizer) payer(r *Rule, refs []model.Reference) bool {
 	return list[0] == "" || slices.Contains(list, r.Assignee)
 }
 
-// dutyTargets checks that each target of a duty is the price or payload of the call, an absolute IRI if the duty is only to pay, or a
-// target that covers all intents of the permission.
+// dutyTargets checks that each target of a duty is the price or payload of the call, or covers all intents of the permission. If the duty
+// is only to pay, a target may also be an absolute IRI.
 func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 	for _, ref := range node.Targets {
 		pays := !slices.ContainsFunc(node.Actions, func(a model.Action) bool { return a.Name != "compensate" })

@@ -129,7 +129,7 @@ func (d demand) ways() iter.Seq[[]demand] {
 		}
 		switch {
 		case d.c.Logic == "xone" && d.negate:
-			try(nil) // none or several are true: not worth a search
+			try(nil) // no operand or several must be true: a search would cost too much
 		case d.c.Logic != "xone" && (d.c.Logic == "or") == d.negate:
 			try(all)
 		case d.c.Logic != "xone":
