@@ -68,7 +68,7 @@ func (s *succession) choose(a *gatetest.Agent, to pat.Offer, plan, effective str
 	return &chosen
 }
 
-// until renews the PAT of an agent until the date of the next policy, less a time before it, and refreshes the view.
+// until advances the clock to the time before the date of the next policy. It keeps the PAT of an agent renewed, and refreshes the view.
 func (s *succession) until(before time.Duration, a *gatetest.Agent) {
 	s.Helper()
 	for left := s.from.Add(-before).Sub(s.Now()); left > 0; left = s.from.Add(-before).Sub(s.Now()) {
@@ -186,7 +186,8 @@ func TestRefusalsThatListPlansAreBounded(t *testing.T) {
 	}
 }
 
-// An agent that has a plan, and chose it for the date of the next policy as well, chooses another plan for that date, and then it again.
+// An agent that has a plan, and chose it for the date of the next policy as well, chooses another plan for that date, and then its first
+// choice again.
 func TestPlanOfOneDateChangesAndPresentPlanStays(t *testing.T) {
 	s := newPlans(t, plansFrom)
 	first := s.Directory.Current().Service("default").Offer()

@@ -115,7 +115,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// A request that the sampler does not select allocates nothing more than one of a gateway without telemetry.
+// A request that the sampler does not select allocates no more than a request to a gateway without telemetry.
 func TestRequestThatIsNotSampledAllocatesNothing(t *testing.T) {
 	c := collector.New(t)
 	e, _, _ := openWith(t, c.URL, 1_000_000_000)

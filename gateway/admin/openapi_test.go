@@ -132,7 +132,7 @@ func TestOpenAPIHasTheOperations(t *testing.T) {
 	}
 }
 
-// The API accepts the members of bodies that openapi.json describes and no others, and misses those that are required.
+// The API accepts the members of bodies that openapi.json describes and no others, and refuses a body that lacks a required one.
 func TestOpenAPIHasTheMembersOfBodies(t *testing.T) {
 	g := newAdminGate(t, "")
 	var doc adminDocument

@@ -54,7 +54,7 @@ func TestAlteredLogIsFound(t *testing.T) {
 	}
 }
 
-// The tiles from which proofs are made belong to the leaves, and what the keys of the log have signed verifies.
+// Verify finds tiles that do not belong to the leaves, and signatures by the keys of the log that are not valid.
 func TestAlteredProofsAndSignaturesAreFound(t *testing.T) {
 	t.Parallel()
 	whole := sqliteFile(t)

@@ -39,7 +39,8 @@ type Endpoint struct {
 	// Timeout limits one call, including retries. 0 means Config.Timeout.
 	Timeout time.Duration
 	Stream  Stream
-	// Unsafe means that a call changes state although the method is GET or HEAD, so it must not be repeated.
+	// Unsafe means that a call changes state although the method is GET or HEAD, or that it calls an MCP tool that changes state. Such a call
+	// must not be repeated without an idempotency key.
 	Unsafe bool
 }
 

@@ -260,7 +260,7 @@ func (c *child) read(out *os.File) {
 	}
 }
 
-// blame finds the request whose response is a line that is too long, and records that in the request. part is the beginning of the line.
+// blame finds the request whose response is a line that is too long, and records it. part is the beginning of the line.
 // Some servers write the id after the result; the line then belongs to the only request in progress, if every earlier request got a
 // response.
 func (c *child) blame(part []byte) {

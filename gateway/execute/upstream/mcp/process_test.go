@@ -149,8 +149,8 @@ func TestABusyProcessDoesNotEnd(t *testing.T) {
 	}
 }
 
-// A process that does not read for a while blocks the pipe. Calls that end meanwhile end no other, whether a part of them was written or
-// not, and the permission of a call that waits is checked again.
+// A process that does not read for a while blocks the pipe. A call that ends meanwhile does not end any other, whether a part of it was
+// written or not. The permission of a waiting call is checked again.
 func TestCallsToAFullPipeEndNoOther(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"short messages": 3900, "long messages": 300_000} {
