@@ -15,7 +15,7 @@ import (
 )
 
 // TestMRPTranscripts sends the messages of each transcript in testdata/mrp, and compares the replies. In messages, $PAT represents the last
-// token that was issued, and $AGREEMENT for a new agreement that is signed with the agent's key.
+// token that was issued, and $AGREEMENT a new agreement that is signed with the agent's key.
 func TestMRPTranscripts(t *testing.T) {
 	t.Parallel()
 	bindtest.Transcripts(t, "testdata/mrp", func(t *testing.T, _ *txtar.Archive) func(string) string {

@@ -22,7 +22,7 @@ import (
 var uagentsShownHeaders = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit", "Uim-Charge"}
 
 // TestUAgentsTranscripts sends the messages of each transcript in testdata/uagents, and compares the replies. A message is a model and a
-// body, which the agent signs. $PAT represents the last token that was issued, and $DIGEST for the digest of the policy. Replies are
+// body, which the agent signs. $PAT represents the last token that was issued, and $DIGEST the digest of the policy. Replies are
 // verified and opened. A transcript with settings of the door is a transcript of the Almanac, in the form of registryTranscript.
 func TestUAgentsTranscripts(t *testing.T) {
 	bindtest.Transcripts(t, "testdata/uagents", func(t *testing.T, archive *txtar.Archive) func(string) string {

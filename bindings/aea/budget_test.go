@@ -73,9 +73,9 @@ func (f *frugal) spends(t *testing.T, intents ...string) (signed int) {
 	return signed
 }
 
-// TestBudgetsOfSkills has a skill state what it owns and prefers. The decision maker of the gateway refuses what its budget does not hold,
-// also of several transactions at once, what it values less than its money, and changes that do not fit its state. Failed calls do not
-// count. The state of the skill ends with the skill.
+// TestBudgetsOfSkills has a skill state what it owns and prefers. The decision maker of the gateway refuses transactions that exceed the
+// budget, even if several are proposed at once, and transactions that the skill values less than their price. It also refuses changes that
+// do not fit the state. Failed calls do not count. The state of the skill ends with the skill.
 func TestBudgetsOfSkills(t *testing.T) {
 	t.Parallel()
 	with := strings.Replace(settings, "aea: {", "aea: {skills: {own: [frugal]}, ", 1)

@@ -132,7 +132,7 @@ func (d *Door) changeOwn(q *request, form url.Values, browser string) error {
 	case budget.Amount == own.Budget.Amount && budget.PerCall == own.Budget.PerCall: // sent twice, or nothing to change
 		return q.toOwn()
 	case shown != own.Changes:
-		rejected.Wrong = "The budget was changed since you opened the page. Check it, and change it again."
+		rejected.Wrong = "The budget has been changed since you opened the page. Check it, and change it again."
 	default:
 		err = d.consents.ChangeBudget(q.r.Context(), q.AgreeCall(), &own, consent.NewBudget{
 			Amount: budget.Amount, PerCall: budget.PerCall, Address: network(q.Caller.Address), UserAgent: q.r.UserAgent(),

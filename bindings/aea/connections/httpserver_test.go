@@ -59,7 +59,7 @@ func ask(t *testing.T, method, url, body string) (status int, header http.Header
 	return a.StatusCode, a.Header, string(data)
 }
 
-// TestRequestsReachSkill checks how requests become messages, as with the framework's http_server, and replies responses.
+// TestRequestsReachSkill checks that requests become messages, and replies become responses, as with the framework's http_server.
 func TestRequestsReachSkill(t *testing.T) {
 	t.Parallel()
 	got := make(chan runtime.Message, 1)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// registerEvery is the interval at which the intents are compared with the registrations. retryEvery is the interval at which a message is
-	// sent again that could not be sent, for example while the connection opens.
+	// registerEvery is the interval at which the intents are compared with the registrations. A message that could not be sent, for example
+	// while the connection opens, is sent again after retryEvery.
 	registerEvery, retryEvery = 30 * time.Second, 5 * time.Second
 	// renewAfter is how long a registration is left unchanged. Directories keep one for at least an hour.
 	renewAfter = 20 * time.Minute

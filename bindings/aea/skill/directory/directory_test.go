@@ -80,8 +80,8 @@ func ask(t *testing.T, a *aeatest.Agent, m protocol.OEFMessage) protocol.OEFMess
 	return answer
 }
 
-// TestRegistrationsExpireWithoutSession checks that a registration over a connection that does not notice when an agent leaves ends an hour
-// after it was last made.
+// TestRegistrationsExpireWithoutSession checks that a registration ends an hour after it was last made, if its connection does not notice
+// that the agent leaves.
 func TestRegistrationsExpireWithoutSession(t *testing.T) {
 	t.Parallel()
 	n := opened(t)
