@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// explain sets the Reason, the Detail and the Rule of d when no permission applies. If a permission lacks only a signature, or a duty whose
-// deadline has passed, explain reports that permission; otherwise it reports the permission with the fewest unsatisfied constraints. Detail
-// contains the requirements of the policy, never the values of facts.
+// explain sets the Reason, the Detail and the Rule of d when no permission applies. If a permission waits only for a signature, or for a
+// duty whose deadline has passed, explain reports that permission; otherwise it reports the permission with the fewest unsatisfied
+// constraints. Detail contains the requirements of the policy, never the values of facts.
 func (p *Policy) explain(o ast.Object, d *Decision) error {
 	d.Reason, d.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	unsigned, err := rules.NumbersIn(o, "unsigned")
