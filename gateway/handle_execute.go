@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/payments/x402"
 )
 
-// execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}. The body of the latter need not name the intent.
+// execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}. If the path names the intent, the body need not.
 // The PAT is verified before the body is read. See UIM core, section 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// publishedAfter is how long a key has existed before it signs checkpoints, if other processes use the database. Each of them publishes the
+// publishedAfter is the minimum age of a key that signs checkpoints, if other processes use the database. Each of them publishes the
 // key as soon as it has read it, and agents may ask any of them.
 const publishedAfter = 2 * time.Second
 

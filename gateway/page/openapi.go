@@ -17,8 +17,8 @@ const openAPIIntents = 1000
 type tree = map[string]any
 
 // OpenAPI returns an OpenAPI 3.1 document that describes the endpoints of a service. It has one operation for calls to all intents, with a
-// request schema for each intent; intent_uid selects the schema. It omits retired intents, and intents after the first openAPIIntents; the
-// description of the document mentions that the latter are missing.
+// request schema for each intent; intent_uid selects the schema. It omits retired intents. It has at most openAPIIntents intents; if there
+// are more, the description of the document states that.
 func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]

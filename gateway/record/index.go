@@ -69,7 +69,8 @@ func NewIndex(o IndexOptions) *Index {
 	return &Index{store: o.Store, log: o.Log, metrics: o.Metrics, now: o.Now, process: o.Process}
 }
 
-// Configure sets how long records are kept and how many requests are recorded, in a rolling period. If retain is 0, nothing is recorded.
+// Configure sets how long records are kept and how many requests are recorded in a period, which begins with the first request after the
+// previous period. If retain is 0, nothing is recorded.
 func (x *Index) Configure(retain time.Duration, most limit.Rate) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -111,8 +111,8 @@ func (m *Members) Done() error {
 	return f
 }
 
-// Object returns a member that is an object. It returns an empty object if the member is missing or not an object; in the latter case, Done
-// returns an error.
+// Object returns a member that is an object. It returns an empty object if the member is missing. If the member is not an object, it also
+// returns an empty object, and Done returns an error.
 func (m *Members) Object(name string) strictjson.Object {
 	v, ok := m.Take(name)
 	o, isObject := strictjson.AsObject(v)

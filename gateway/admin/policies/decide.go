@@ -102,7 +102,7 @@ type RecordedDecision struct {
 }
 
 // Decide returns how a policy decides a call: the call of an earlier request, or any other.
-// Other comparisons of policies wait meanwhile.
+// Meanwhile, other comparisons of policies wait for up to turnWait, and are then refused.
 func (o *Operations) Decide(ctx context.Context, r DecideRequest) (PolicyDecision, error) {
 	release, err := o.comparing.take(ctx)
 	if err != nil {

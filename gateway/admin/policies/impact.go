@@ -127,7 +127,8 @@ const (
 )
 
 // Impact compares the decisions of the gateway with those of an edited policy. It reads the audit stream of this process for up to 10
-// seconds or 200,000 records. Call Impact again with Next until Next is empty. Other comparisons of policies wait meanwhile.
+// seconds or 200,000 records. Call Impact again with Next until Next is empty. Meanwhile, other comparisons of policies wait for up to
+// turnWait, and are then refused.
 func (o *Operations) Impact(ctx context.Context, s *service.Service, r ImpactRequest) (PolicyImpact, error) {
 	cursor, err := export.ParseCursor(r.After)
 	if err != nil {
