@@ -33,14 +33,33 @@ func Write(path string, data []byte) error {
 
 // Replace creates or replaces a file in an existing directory, atomically and durably, with the given mode.
 func Replace(path string, data []byte, mode os.FileMode) error {
+	return replace(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Stream is like Replace for a private file (0600) with the data that write writes. If write fails, an existing file stays unchanged. If path
+// names a device or a pipe, such as /dev/stdout, Stream writes into it.
+func Stream(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return replace(path, Mode, write)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+func replace(path string, mode os.FileMode, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // after success the file has its new name
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	err = errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package privatefile
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,38 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	if _, err := Read(path+"x", 6); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("err = %v, want %v", err, os.ErrNotExist)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v: want only the file", left, err)
+	}
+}
+
+func TestStreamReplacesPrivately(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "bundle")
+	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil { //nolint:gosec // readable by others on purpose
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		fails error
+		want  string
+		mode  os.FileMode
+	}{{broken, "before", 0o644}, {nil, "after", Mode}} {
+		err := Stream(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, "after")
+			return errors.Join(err, tt.fails)
+		})
+		if !errors.Is(err, tt.fails) {
+			t.Errorf("got %v, want %v", err, tt.fails)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != tt.mode {
+			t.Errorf("mode %v, %v; want %v", info.Mode(), err, tt.mode)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != tt.want {
+			t.Errorf("%q, %v; want %q", got, err, tt.want)
+		}
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v: want only the file", left, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -308,28 +307,16 @@ has: proofs of key and decisions.`,
 	return c
 }
 
-// exportReceipts writes a bundle to the file at path. If it creates the file, only the owner can read it. If the export fails and the
-// file is a regular file, exportReceipts removes it.
+// exportReceipts writes a bundle to the file at path, as privatefile.Stream does.
 func exportReceipts(path string, service *agent.Service, p receipts.Period) error {
 	session := service.Session()
 	bundle := receipts.Bundle{Issuer: session.Issuer, Agent: session.AgentID, Period: p, Now: time.Now()}
 	if len(session.Document) > 0 {
 		bundle.Policies = []receipts.Policy{{UID: session.PolicyUID, Digest: session.PolicyDigest, Document: session.Document}}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, privatefile.Mode)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	err = service.Book().Export(f, bundle)
+	err := privatefile.Stream(path, func(w io.Writer) error { return service.Book().Export(w, bundle) })
 	if errors.Is(err, evidence.ErrBundleTooLarge) {
-		err = fmt.Errorf("%w: export the receipts of single months with --month", err)
-	}
-	if err = errors.Join(err, f.Close()); err != nil && info.Mode().IsRegular() {
-		err = errors.Join(err, os.Remove(path))
+		return fmt.Errorf("%w: export the receipts of single months with --month", err)
 	}
 	return err
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
+	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -59,7 +58,7 @@ show that none is missing between them.`,
 			if most < 1 || most > evidence.MostBundleLines {
 				return cli.Usage(fmt.Errorf("--max-lines must be from 1 to %d", evidence.MostBundleLines))
 			}
-			return intoFile(out, func(w io.Writer) error { return b.write(c.Context(), w) })
+			return privatefile.Stream(out, func(w io.Writer) error { return b.write(c.Context(), w) })
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "the agent")
@@ -69,26 +68,6 @@ show that none is missing between them.`,
 	c.Flags().Int64Var(&most, "max-lines", evidence.MostBundleLines, "maximum number of lines in the file")
 	c.Flags().StringVar(&out, "out", "", "the file to write; an existing file is replaced")
 	return c
-}
-
-// intoFile writes a file of mode 0600 in one step: if it fails, it leaves no partial file, and an existing file stays unchanged.
-func intoFile(name string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".bundle-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := write(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // A bundle is the evidence of one account in a month.

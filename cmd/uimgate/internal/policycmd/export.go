@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/odrl/cases"
 )
@@ -47,7 +47,7 @@ semantics of ODRL. With --request, it also writes the input for OPA, so that OPA
 			if err != nil {
 				return err
 			}
-			if err := writeBundle(p, out); err != nil {
+			if err := privatefile.Stream(out, p.Bundle); err != nil {
 				return err
 			}
 			if request == "" {
@@ -74,23 +74,6 @@ semantics of ODRL. With --request, it also writes the input for OPA, so that OPA
 	lenientFlag(c, &lenient)
 	uidFlag(c)
 	return c
-}
-
-// writeBundle writes a bundle to a temporary file and then renames it, so that path never holds an incomplete bundle.
-func writeBundle(p *odrl.Policy, path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := errors.Join(p.Bundle(f), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // readQuestion reads a request and the state of the world. If world is empty, the state has only the current time.
