@@ -26,7 +26,7 @@
 //   - after an error whose details.outcome is not_sent
 //   - after a failure to connect
 //   - after it has renewed an expired PAT, or added a proof or a payment that the service asked for
-//   - after any other failure, only under an Idempotency-Key
+//   - under an Idempotency-Key, after another 5xx response without details.outcome, and after a failure once the call was sent
 //
 // After not_sent or failed, it does not retry under a key that the caller gave: the service would repeat its response. The client generates
 // a key for every intent that has a price or is not marked safe. It relies on a generated key only with services that accepted an agreement

@@ -41,8 +41,8 @@ func (s *Service) sameTerms(ctx context.Context, before, after []byte, intent st
 	return err == nil && compare(ctx, before, after, catalog, intent)
 }
 
-// policyWith returns the policy with a digest, if the client has kept it or the service offers it. The client asks the
-// service at most once a minute.
+// policyWith returns the policy with a digest, if the client has kept it or the service offers it. The client looks
+// for a policy at the service at most once a minute.
 func (s *Service) policyWith(ctx context.Context, digest string) (Policy, bool) {
 	s.mu.Lock()
 	last, now := s.policy, s.client.o.Now()

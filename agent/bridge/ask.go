@@ -63,8 +63,8 @@ func (m *toolCall) unknown(err error) *unknownError {
 }
 
 // send makes the call, or requests the outcome of an earlier one. It repeats the request while the outcome is unknown and can still become
-// known. Errors: those of agent.Service.Execute. If the outcome remains unknown, and the outbox must store the call or the host supplied
-// its key, the error is an *unknownError that wraps the last of them.
+// known. Errors: those of agent.Service.Execute, and those of storing the call. If the outcome remains unknown, and the outbox must store
+// the call or the host supplied its key, the error is an *unknownError that wraps the error of the last request.
 func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
 	if m.keeps && m.unkeyed {
 		if err := m.sends(ctx, ""); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/delay"
 )
 
-// connection is the key under which the context of a call holds the context of its HTTP request. Before revision 2026-07-28, a lost
+// In the context of a call, connection is the key for the context of the HTTP request. Before revision 2026-07-28, a lost
 // connection cancels nothing, but the outcome no longer reaches the host.
 type connection struct{}
 

@@ -137,8 +137,8 @@ func (b *Bridge) mustConfirm(p price) bool {
 }
 
 // confirmed asks the owner about a call that the owner must confirm, and waits for the answer if the host opens pages. A call that requests
-// the outcome of an earlier one was confirmed before, unless it may cost more. Errors: *confirmationError, *pageError, those of
-// budget.Book.Fits, those of the pages, and context.Canceled if the host no longer waits.
+// the outcome of an earlier one was confirmed before, unless it may cost more. Errors: *confirmationError, *pageError, agent.ErrParameters,
+// those of the outbox, of budget.Book.Fits and of the pages, and context.Canceled if the host no longer waits.
 func (m *toolCall) confirmed(
 	ctx context.Context, req *mcp.CallToolRequest, s agent.Session, arguments strictjson.Object, p price,
 ) (*confirmation, error) {

@@ -243,7 +243,8 @@ func (s *service) prepareNext(ctx context.Context, current *agent.Service) {
 	s.save(current)
 }
 
-// wanted returns the error that names the policy to accept. If there is an agreement to another policy, it describes only what changes.
+// wanted returns the error that names the policy to accept. If there is an agreement to another policy, and the two policies can be
+// compared, the error describes only what changes.
 func (s *service) wanted(ctx context.Context, current *agent.Service, offered agent.Policy, terms Terms) *termsError {
 	e := &termsError{service: oneLine(current.Issuer(), maxTitle), offered: offered, words: terms.Words}
 	if session := current.Session(); session.Agreed() {

@@ -65,7 +65,7 @@ type lineConn struct {
 	idle       chan struct{}       // has a value after unanswered has become empty
 }
 
-// read passes the messages of the input to Read until the input or the connection ends. At the end of the input, it waits for awaitAnswers
+// read passes the messages of the input to Read until the input or the connection ends. At the end of the input, read calls awaitAnswers
 // before it passes io.EOF.
 func (c *lineConn) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 64<<10)

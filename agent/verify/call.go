@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/schema"
 )
 
-// A call is an intent with parameters taken from its description.
+// A call is an intent with parameters from Options.Parameters or from the description of the intent.
 type call struct {
 	in         *intents.Intent // nil if the intent does not exist
 	uid        string

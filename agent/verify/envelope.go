@@ -102,8 +102,8 @@ func (v *verification) errorCodes(context.Context) finding {
 	return point.WrongIfAny(slices.Compact(bad))
 }
 
-// errorFailures looks for 5xx responses. If a gateway returns 502 to 504 because the service behind it failed, the gateway itself has not
-// failed.
+// errorFailures looks for 5xx responses. It accepts 502, 503 and 504 with an error in the form of the protocol, because the service
+// behind the gateway may have failed.
 func (v *verification) errorFailures(context.Context) finding {
 	var bad []string
 	for _, e := range v.recorder.failures() {
