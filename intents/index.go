@@ -20,7 +20,7 @@ type entry struct {
 	uid, base, namespace, name, category, description string
 	tags                                              []string
 	retired                                           bool
-	brevity                                           float64 // from 0 to 1; the fewer words in name and summary, the larger
+	brevity                                           float64 // see brevityOf
 }
 
 type posting struct{ intent, weight int32 }

@@ -59,7 +59,7 @@ func (f *reader) plans(tree strictjson.Object) []Plan {
 	return out
 }
 
-// fitting returns text, or an empty string if text is longer than most bytes.
+// fitting returns text, or an empty string if text has more bytes than most.
 func fitting(text string, most int) string {
 	if len(text) > most {
 		return ""

@@ -11,12 +11,13 @@ const (
 	minPrefix = 3
 	// Weights of indirect matches, as shares of the weight of the word in the query: a longer word that begins with it, and a synonym.
 	prefixShare, alikeShare = 0.5, 0.6
-	// maxBrief is the number of words in name and summary at which the brevity of an intent is one half.
+	// maxBrief is the number of words at which the brevity of an intent is one half.
 	maxBrief = 12
 )
 
-// brevityOf returns 1 for an intent without words in its name and summary. The more words they have, the smaller is the result. Among
-// intents with the same words of a query, the one with the fewest other words is the best match.
+// brevityOf counts the words of the summary of an intent or, if there are none, of its name. It returns 1 if both have no words; the
+// more words it counts, the smaller the result. Among intents with the same words of a query, the one with the fewest other words is
+// the best match.
 func brevityOf(i *Intent) float64 {
 	n := len(splitWords(summaryOf(i.Description)))
 	if n == 0 {

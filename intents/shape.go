@@ -60,7 +60,7 @@ const MaxUndeclared = 16
 //
 //   - If the intent declares no outputs, the response is passed on unchanged.
 //   - An output is the value at its From, or the member with its name.
-//   - If the response is not an object, it is the value of the only output.
+//   - If the response is not an object, it is the value of the only output, unless that output has a From.
 //   - Strings are converted to numbers or booleans, and numbers and booleans to strings, if the
 //     output's type requires it and no information is lost. Other conversions are not made.
 //   - Members that do not belong to an output are dropped. So are optional outputs that are absent or

@@ -219,8 +219,8 @@ func placeholder(name string) string {
 	}, name)
 }
 
-// route sets c.path to prefix and the path of the operation, in which places replace the parameters, and adds the query string of the path
-// to c.query.
+// route sets c.path to prefix and the path of the operation. In the path, it replaces each parameter with its text in places. It also adds
+// the query string of the path to c.query.
 func (c *call) route(prefix string, places map[string]string) error {
 	var bad error
 	var b strings.Builder

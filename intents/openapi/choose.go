@@ -252,7 +252,7 @@ func (w *work) list(op *operation, uid string) {
 	file.Add(op.entry, o, remark)
 }
 
-// unpicked returns an error that wraps ErrOptions if names in Options.Pick match no operation.
+// unpicked returns an error that wraps ErrOptions if names in Options.Pick match no operation, or only excluded ones.
 func (w *work) unpicked() error {
 	var missing []string
 	for _, name := range w.options.Pick {

@@ -125,7 +125,7 @@ func (w *work) readHint(op *operation) (reads, stated bool) {
 	return false, false
 }
 
-// onlyAnswers reports whether all successful responses have status 200 and JSON, and none has status 201, 202 or 204.
+// onlyAnswers reports whether there is a successful response, and every successful response has status 200 and JSON.
 func (w *work) onlyAnswers(op *operation) bool {
 	responses, err := w.Follow(op.tree["responses"], "responses")
 	if err != nil {

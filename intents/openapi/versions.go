@@ -116,7 +116,8 @@ func nextVersion(uid intents.UID, used map[string]bool) intents.UID {
 }
 
 // retire returns the intent with the mark that it is retired or will be, and with its successor if there is one. If the intent already has
-// such a mark, retire returns it unchanged, unless Options.Revise is set.
+// such a mark, or if a person has removed the mark, retire returns the intent unchanged. If Options.Revise is set, it may change an
+// existing mark.
 func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
 	u.fresh.Intents[uid] = u.last.Intents[uid]
 	if have["retired"] != nil || have["retire_after"] != nil {
@@ -153,7 +154,8 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	return out
 }
 
-// revise returns a retired intent with the end that the options set. If the intent has already ended, revise returns it unchanged.
+// revise returns a retired intent with the end that the options set. If Options.Revise is zero, or the retire_after of the intent
+// has passed, revise returns the intent unchanged.
 func (u *update) revise(have map[string]any, uid string) map[string]any {
 	now := u.options.Revise
 	if ends, err := time.Parse(time.RFC3339, read.Text(have["retire_after"])); now.IsZero() || err == nil && !ends.After(now) {
