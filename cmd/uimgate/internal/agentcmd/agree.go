@@ -78,9 +78,7 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 		Long: `Agree signs the policy of a service, gets a Policy Adherence Token, and stores the token for execute.
 Without --digest, it first explains the terms in plain English on stderr, as the page of the service does.
 If there is an agreement to an earlier policy, it explains only what changes. --digest names the policy to
-sign; --yes signs the policy that is in force. Without either flag, agree asks for confirmation on the
-terminal, and fails without one. --next signs the policy that takes effect next; the present agreement
-remains in force until then. To use the next policy at once, name it with --digest.`,
+sign; --yes signs the policy that is in force, without asking. Without either flag, agree asks for confirmation on the terminal, and fails without one. With --next, agree signs the policy that takes effect next instead; the present agreement remains in force until then. To use the next policy at once, name it with --digest.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
@@ -234,8 +232,8 @@ func (s *agentSettings) accept(
 	return nil
 }
 
-// printNews explains on stderr what changes when a policy replaces that of the present agreement. If there is no such agreement, or if the
-// policies cannot be compared, it explains the whole policy.
+// printNews explains on stderr what changes when a policy replaces that of the present agreement. If there is no such agreement, if it is
+// to the same policy, or if the policies cannot be compared, printNews explains the whole policy.
 func printNews(c *cobra.Command, present agent.Session, policy agent.Policy, catalog *intents.Catalog) error {
 	if len(present.Document) == 0 || present.PolicyDigest == policy.Digest {
 		return printTerms(c, policy, catalog)

@@ -50,7 +50,7 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, service.Session()) // the agreement that was made in advance, which replaces this one on its date
+		out = append(out, service.Session()) // on its date, an agreement that was made in advance replaces this one
 	}
 	return out, nil
 }

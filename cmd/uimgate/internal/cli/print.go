@@ -24,7 +24,7 @@ type Column[T any] struct {
 	Name  string
 	Exact func(T) string
 	Human func(T) string // nil means that Exact is also used for people
-	wide  bool           // omitted from tables
+	wide  bool           // PrintTable omits the column
 }
 
 // TextColumn returns a column of strings.
