@@ -118,7 +118,7 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 const maxRemembered = 1000
 
 // keepFound caches found intents, which agents.json may not list, so that calling one needs no further request. It keeps at most
-// maxRemembered intents: before it would keep more, it drops those of earlier calls.
+// maxRemembered intents: before it would keep more, it drops those of earlier searches.
 func (s *Service) keepFound(found []*intents.Intent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
