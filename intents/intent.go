@@ -39,7 +39,7 @@ type Intent struct {
 	Timeout time.Duration
 
 	place  int              // index in the document
-	raw    []byte           // the member as the operator wrote it, without private members
+	raw    []byte           // the result of JSON
 	moved  bool             // raw has the endpoint of Options.Endpoint
 	words  map[string]int32 // with their weights; nil once the words are in the index
 	inputs map[string]int
@@ -100,9 +100,10 @@ type Parameter struct {
 	compiled *schema.Schema
 }
 
-// JSON returns the intent as the operator wrote it, byte for byte, with three exceptions. It has the endpoint of Options.Endpoint, and
-// lacks hidden inputs and the from members of outputs, which describe the private response of the upstream. Callers must not modify the
-// result.
+// JSON returns the intent as the operator wrote it, byte for byte, with these exceptions. It has the endpoint of Options.Endpoint and
+// the x-timeout of Options.Timeout, if these are set. It lacks hidden inputs, and an endpoint whose URL refers to one. It also lacks
+// the from members of outputs, because they describe the private response of the upstream. If only the method of the replaced or
+// removed endpoint shows that the intent is safe, it has "safe": true. Callers must not modify the result.
 func (i *Intent) JSON() []byte { return i.raw }
 
 // MarshalJSON returns a copy of the result of JSON.

@@ -16,8 +16,7 @@ type Extra struct {
 }
 
 // Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. The given
-// members replace members that are absent, null or empty. Each intent has the text that Intent.JSON returns, which omits hidden inputs and
-// the from members of outputs, and has the endpoint of Options.Endpoint if that is set.
+// members replace members that are absent, null or empty. Each intent has the text that Intent.JSON returns.
 func (c *Catalog) Published(members []Extra) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte

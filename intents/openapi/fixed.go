@@ -39,9 +39,9 @@ func fixable(header string) bool {
 	return givenName().MatchString(header) && !callHeaders().MatchString(http.CanonicalHeaderKey(header))
 }
 
-// givens finds values that the operator may have to supply. These are required headers, parameters with the name of a credential, and
-// parameters that all operations require. If the name is that of an account, it is enough that half of the operations require the
-// parameter.
+// givens finds values that the operator may have to supply. These are required headers, parameters with the name of a credential,
+// query parameters that carry a credential, and parameters that all operations require. If the name is that of an account, it is
+// enough that half of the operations require the parameter.
 func (w *work) givens() {
 	found := map[string]*Given{}
 	count := func(key, name string, needed bool) {

@@ -46,8 +46,8 @@ type charges struct {
 	highest  money.Amount
 }
 
-// charges collects the prices of the operations whose intents in agents are not retired. All prices must be in one currency, because an
-// agent has credit in only one currency; otherwise the error wraps ErrCuration.
+// charges collects the prices and limits of the operations whose intents in agents are not retired. All prices must be in one currency,
+// because an agent has credit in only one currency; otherwise the error wraps ErrCuration.
 func (i *Import) charges(agents map[string]any) (charges, error) {
 	out := charges{of: map[string]money.Amount{}, limits: map[string]limit.Rate{}}
 	offered := map[string]bool{}

@@ -39,8 +39,8 @@ var details = []detail{
 const maxNames = 25
 
 // Signature describes an intent in a few lines for a model: what it does, its parameters and results in TypeScript notation with their
-// constraints, its terms and an example. The required parameters are always complete. The text has about 1,400 bytes at most, unless the
-// required parameters need more.
+// constraints, its terms and an example. It lists all required parameters. The text has about 1,400 bytes at most, unless the required
+// parameters need more; it is truncated after 16 KiB.
 func Signature(e Entry) string {
 	text := ""
 	for _, d := range details {

@@ -166,8 +166,8 @@ operation, and the gateway calls the tool. At first, init offers only the tools 
 	return c
 }
 
-// run writes the configuration. If the directory already has one, run prints a plan, and writes the files only if the user confirms.
-// applied is false if there are changes that run did not write.
+// run writes the configuration. If the directory already has one and --force is not set, run prints a plan, and writes the files
+// only if --apply or the user confirms it. applied is false if there are changes that run did not write.
 func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (applied bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
