@@ -64,8 +64,8 @@ func (b Billing) CommonLimit(currency string) money.Amount {
 	return money.Amount{Nano: max(0, b.Credit.Nano), Currency: currency}
 }
 
-// PoolFades is the time in which the shared account of unapproved agents decays by Credit. So no charge to the account counts any longer
-// once this time has passed since the last one.
+// PoolFades is the time in which the shared account of unapproved agents decays by Credit. Once this time has passed without a further
+// charge, no charge to the account counts any longer.
 const PoolFades = 24 * time.Hour
 
 // A BeginRequest describes one call to begin.

@@ -12,8 +12,8 @@ import (
 type StatementFilter struct {
 	Service string
 	AgentID pat.AgentID // empty means all agents
-	// From is the first moment of the period, and To the first moment after the period. A zero From means the beginning of the retained
-	// ledger; a zero To means now.
+	// From is the first moment of the period. To is the first moment after the period. A zero From means the beginning of the retained ledger;
+	// a zero To means now.
 	From, To time.Time
 	After    string // the agent id, a space and the currency of the last statement returned
 	Limit    int    // 100 if not set, and at most 1000

@@ -8,7 +8,7 @@ import (
 )
 
 // Waiting lists unexpired messages that wait for a recipient, oldest first, and then by id: at most limit messages that come after the
-// position after. more reports whether further messages wait. The messages are returned without their contents, so that a caller that
+// given position. more reports whether further messages wait. The messages are returned without their contents, so that a caller that
 // delivers many messages one after another does not have to keep all of them in memory.
 func (s *Store) Waiting(
 	ctx context.Context, recipient mail.Key, after *mail.Place, limit int,

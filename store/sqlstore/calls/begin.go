@@ -110,8 +110,8 @@ func (b *beginOp) prepare() (rowSet, error) {
 	return n, nil
 }
 
-// takesNothing reports whether the first candidate needs no limits and no charge, and the call has no nonce, no idempotency key, and
-// an agreement that has no plan and no budget and was used before. Such a call is admitted without a transaction.
+// takesNothing reports whether the first candidate needs no limits and no charge, and the call has neither a nonce nor an idempotency key.
+// The agreement must have neither a plan nor a budget, and must have been used before. Such a call is admitted without a transaction.
 func (b *beginOp) takesNothing() bool {
 	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && !b.Planned && b.BudgetNumber == nil && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Calls runs frequent operations in shared transactions. The transaction reads the rows that its operations need before they run, and
-// writes the rows that they changed after all of them have run. If an operation fails, there is therefore nothing to undo.
+// Calls runs frequent operations in shared transactions. Before the operations run, the transaction reads the rows that they need. After
+// all of them have run, it writes the rows that they changed. If an operation fails, there is therefore nothing to undo.
 type Calls[T any] struct {
 	db   *DB
 	kind *calls

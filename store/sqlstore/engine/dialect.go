@@ -52,8 +52,8 @@ type Dialect struct {
 	// others is how many writers run other operations, and groups is how many run the operations of groups. If either is 0, the first writer
 	// of calls also runs these operations.
 	others, groups int
-	// Patience is the time limit of one attempt at a transaction and of one query, and CallPatience that of one attempt at a transaction of
-	// calls. 0 means that the database has its own limit.
+	// Patience is the time limit of one attempt at a transaction, and of one query. CallPatience is the time limit of one attempt at a
+	// transaction of calls. In both, 0 means that the database has its own limit.
 	Patience, CallPatience time.Duration
 	// callSettings is SQL that prepares the connection of a writer of calls. It may be empty.
 	callSettings string

@@ -22,8 +22,8 @@ const (
 	postgresOthers  = 2
 	postgresGroups  = 1
 	postgresWriters = postgresLanes + postgresOthers + postgresGroups
-	// patience is the time limit of one attempt at a transaction and of one query, and callPatience that of one attempt at a transaction of
-	// calls. Except during a commit, the server gives up a little earlier and reports a reason.
+	// patience is the time limit of one attempt at a transaction, and of one query. callPatience is the time limit of one attempt at a
+	// transaction of calls. Except during a commit, the server gives up a little earlier and reports a reason.
 	patience        = 5 * time.Second
 	callPatience    = 2 * time.Second
 	connectPatience = 2 * time.Second

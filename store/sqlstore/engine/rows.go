@@ -9,8 +9,8 @@ type Rows struct {
 	args  []any
 }
 
-// RowsFor returns Rows that are empty, with space for n rows. The query must be an INSERT statement that ends with the values of one row.
-// Each of its question marks is a column of the Rows.
+// RowsFor returns empty Rows with space for n rows. The query must be an INSERT statement that ends with the values of one row. Each of its
+// question marks is a column of the Rows.
 func RowsFor(query string, n int) Rows {
 	width := strings.Count(query, "?")
 	return Rows{query: query, width: width, args: make([]any, 0, width*n)}

@@ -12,9 +12,9 @@ import (
 )
 
 // MoveCredit moves credit from one agent to another, in one transaction. An amount that is held for calls is not moved. repeated reports
-// that the move was made before, under the same reference; nothing was changed then. Errors: *store.MoveError if the agent has less credit,
-// store.ErrReferenceUsed if another move has the reference, and money.ErrAmount if the amount is invalid or the balance would be out of
-// range.
+// that the move was made before, under the same reference; nothing was changed then. Errors: *store.MoveError if the agent has less credit
+// than the amount, store.ErrReferenceUsed if another move has the reference, and money.ErrAmount if the amount is invalid or the balance
+// would be out of range.
 func (l *Ledger) MoveCredit(ctx context.Context, m store.CreditMove) (made store.CreditMove, repeated bool, err error) {
 	if m.Amount.Nano < 0 || m.Amount.Currency == "" || m.From == m.To || m.Reference == "" {
 		return m, false, fmt.Errorf("moving %s: %w", m.Amount, money.ErrAmount)

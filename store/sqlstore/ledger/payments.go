@@ -193,7 +193,7 @@ func unused(ctx context.Context, t *engine.Tx, p store.Payment) error {
 }
 
 // enterPayment writes the row of a payment or, if there is one with its reference, reads that row into p. known reports whether the row
-// existed. It returns an error if another payment prevents this one.
+// existed. enterPayment returns an error if another payment prevents this one.
 func enterPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (known bool, err error) {
 	for range insertAttempts {
 		if insertPayment(ctx, t, p) {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// enterPool checks that the debt of all unapproved agents of a service may grow by more, an amount. Together they may owe at most credit,
+// enterPool checks that the debt of all unapproved agents of a service may grow by the given amount. Together they may owe at most credit,
 // not counting the part of the debt that has faded. If they would owe more than that, enterPool returns store.ErrCredit, and the time until
 // the debt, if it does not grow, will have faded enough; 0 means never.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) (wait time.Duration, err error) {

@@ -229,7 +229,7 @@ func (l *Ledger) Heads(ctx context.Context, service string, agent pat.AgentID) (
 }
 
 // Entry returns an entry about an execution: the one with the state to or, if that is empty, the newest. The error is store.ErrNotFound if
-// there is none, *store.ExpiredError if it was deleted, and wraps store.ErrAltered if its row was altered.
+// there is none, and *store.ExpiredError if it was deleted. It wraps store.ErrAltered if the row of the entry was altered.
 func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (
 	store.LedgerEntry, error,
 ) {

@@ -61,7 +61,7 @@ func (s *Records) NewestConfirmation(ctx context.Context, service, agent, bindin
 }
 
 // RecentConfirmations returns the states of Confirmations of an agent, by id: of those on which a person has not decided yet, and of those
-// that were not created before since.
+// that were created at or after the given time.
 func (s *Records) RecentConfirmations(
 	ctx context.Context, service, agent string, since time.Time,
 ) (map[string]store.ConfirmationState, error) {

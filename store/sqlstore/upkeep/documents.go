@@ -48,7 +48,7 @@ func readIssued(ctx context.Context, reader *engine.Reader) map[string]issuedNum
 	return issued
 }
 
-// check checks that every document exists whose number is above the highest number that was deleted because of its age.
+// check checks that no number is missing above the highest one that was deleted because of its age.
 func (d documentTable) check(ctx context.Context, reader *engine.Reader, issued issuedNumbers) error {
 	last, purged := issued.last, issued.purged
 	next := map[string]int64{}

@@ -181,8 +181,8 @@ func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 			`a.created_at`, u.db.Now().Add(-unusedKept), purgeAgreement)
 }
 
-// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if no other agreement refers to it. A policy
-// that was offered stays, because agents may still sign it.
+// purgeAgreement deletes an agreement, unless the agreement was used since it was found. It also deletes the policy of the agreement if no
+// other agreement refers to that policy. A policy that was offered stays, because agents may still sign it.
 func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
 	service, id, agent, digest := row[0], row[1], row[2], row[3]
 	if t.Run(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0

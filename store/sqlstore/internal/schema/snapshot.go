@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// snapshot is what all migrations together make of an empty SQLite database: its tables, indexes and rows. SQLite runs it several times
-// faster than the migrations, because it parses the whole schema again after most of them. It is generated from the migrations:
+// snapshot is what all migrations together make of an empty SQLite database: its tables, indexes and rows. SQLite runs the snapshot several
+// times faster than the migrations, because it parses the whole schema again after most migrations. It is generated from the migrations:
 // go test ./store/sqlstore/internal/schema -update.
 //
 //go:embed snapshot.sql
