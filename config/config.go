@@ -1,6 +1,6 @@
-// Package config reads the YAML file that an operator edits, and returns a checked Config. Only this package of uimgate reads the
-// environment and the files of the configuration: a Config has everything that a gateway needs from them, in its final type and within its
-// limits. If the configuration is invalid, Load reports all problems together, as file:line: message.
+// Package config reads the YAML file that an operator edits, and returns a checked Config. Only this package reads the files of the
+// configuration and the environment variables that they name. A Config has everything that a gateway needs from them, in its final type and
+// within its limits. If the configuration is invalid, Load reports all problems together, as file:line: message.
 //
 //	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
 //	for _, p := range problems {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// maxAnswer is the maximum length of a response of the facilitator, in bytes, and maxAnswerValues the maximum number of its values.
+	// maxAnswer is the maximum length of a response of the facilitator, in bytes. maxAnswerValues is the maximum number of its values.
 	maxAnswer       = 64 << 10
 	maxAnswerValues = 4096
 	// maxReason is the maximum length of a reason of the facilitator, in characters.
 	maxReason = 100
-	// maxInFlight bounds the requests about new payments that a Facilitator makes at once, and maxRepeated those about payments that it
-	// may have been asked to settle before, so that new payments do not delay them.
+	// maxInFlight bounds the requests about new payments that a Facilitator makes at once. Requests about payments that it may have been asked
+	// to settle before have a separate bound, maxRepeated, so that new payments do not delay them.
 	maxInFlight, maxRepeated = 128, 32
 )
 
