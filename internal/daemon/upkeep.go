@@ -25,8 +25,8 @@ const (
 	giveBackEvery = time.Minute
 )
 
-// sweep marks calls whose deadline has passed as unresolved, and ends agreements that were replaced by an agreement made in advance,
-// immediately and then repeatedly, until ctx is done. It sends to found when it has marked calls.
+// sweep marks calls whose deadline has passed as unresolved, and ends the agreements that an agreement made in advance has replaced. It
+// does both immediately and then repeatedly, until ctx is done. It sends to found when it has marked calls.
 func (p *process) sweep(ctx context.Context, found chan<- struct{}) error {
 	sweep := func() {
 		if _, err := p.store.ReplacePlans(ctx); err != nil && ctx.Err() == nil {
@@ -139,8 +139,8 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 	}
 }
 
-// reloads reloads the configuration on request, when one of its files changes, and when the retire_after of an intent passes, until ctx is
-// done.
+// Until ctx is done, reloads reloads the configuration on request, when one of its files changes, and when the retire_after of an intent
+// passes.
 func (p *process) reloads(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	cause := reloads.ReloadByFile

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// hundredths is the number of minor units in one unit of most currencies; other currencies have none, or thousandths (ISO 4217, list one).
+// hundredths is the number of minor units in one unit of most currencies; other currencies have no minor unit, or thousandths (ISO 4217,
+// list one).
 const hundredths = 100
 
 var minorUnits = map[string]int64{

@@ -41,14 +41,14 @@ func (f Finding) Problem(c *config.Config) config.Problem {
 	return c.Problemf(problem.Warning, f.Path, "%s", f.Text)
 }
 
-// within limits the time of one check, and atOnce the number of checks in progress.
+// within is the time limit of one check. atOnce is the maximum number of checks in progress.
 const (
 	within = 5 * time.Second
 	atOnce = 16
 )
 
-// Check makes all checks, and returns their findings in the order of the configuration. The check of a server that does not answer takes
-// five seconds; sixteen checks run at the same time. A nil resolver means Go's default.
+// Check makes all checks, and returns their findings in the order of the configuration. Each check takes at most five seconds, and at most
+// sixteen checks run at the same time. A nil resolver means Go's default.
 func Check(ctx context.Context, c *config.Config, resolver *net.Resolver) []Finding {
 	checks := checksOf(c, resolver)
 	found := make([]Finding, len(checks))

@@ -163,8 +163,8 @@ var help = map[Reason]string{
 	UpstreamError: "The service behind the gateway responded with an error, or the connection to it broke. details.outcome shows " +
 		"whether the call may have taken effect: not_sent, failed, done or unknown.",
 	ResponseInvalid: "The service behind the gateway executed the call, but its response cannot be used. Either it lacks an output that " +
-		"the intent requires, or the call is repeated under its Idempotency-Key and the response was not stored. Do not repeat the call under a new key: it " +
-		"would be executed twice. In the first case nothing was charged; in the second, details.charge has the charge.",
+		"the intent requires, or the call is repeated under its Idempotency-Key and the response was not stored. Do not repeat the " +
+		"call under a new key: it would be executed twice. In the first case nothing was charged; in the second, details.charge has the charge.",
 
 	MalformedRequest: "The body is not JSON, has a duplicate or unknown member, or lacks a required member. The body of an execute " +
 		"request is {\"intent_uid\": \"…\", \"parameters\": {…}}. details.pointer, or details.line and details.column, locate the " +

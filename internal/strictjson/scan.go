@@ -3,8 +3,8 @@ package strictjson
 import "math/bits"
 
 // skip reads the value that begins at i, including all values inside it, and returns the position after it. depth is the number of lists
-// and objects around it, and path the length of the names that lead to it, in bytes. Positions are compared as unsigned numbers, so that
-// failed is beyond the end.
+// and objects around the value. path is the length of the names that lead to the value, in bytes. Positions are compared as unsigned
+// numbers, so that failed is beyond the end.
 func (c *Cursor) skip(i, depth, path int) int {
 	data := c.data
 	if uint(i) >= uint(len(data)) || depth > MaxDepth {

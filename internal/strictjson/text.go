@@ -21,8 +21,8 @@ func ends(w uint64) uint64 {
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
 }
 
-// text reads a string. i is the position after its opening quote, and end the position after its closing quote; end is failed if the
-// string is not valid.
+// text reads a string. i is the position after its opening quote. end is the position after its closing quote, or failed if the string is
+// not valid.
 func text(data []byte, i int) (end int, escaped bool) {
 	start, foreign := i, uint64(0) // foreign & highs is not 0 if some byte is not ASCII
 	for {

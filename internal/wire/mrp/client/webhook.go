@@ -38,9 +38,9 @@ func (c *Client) DeleteWebhook(ctx context.Context) error {
 // again. The context ends with the connection or request that delivered the message.
 type Handler func(ctx context.Context, m wire.Message) error
 
-// Receive returns the HTTP handler for the URL that was given to SetWebhook. It passes messages that are signed with the secret to
-// handle, and responds with 200 once handle has processed them, which should take less than ten seconds. The signature does not cover the
-// time, so a delivery can be replayed: Receive uses seen to skip messages that were already processed.
+// Receive returns the HTTP handler for the URL that was given to SetWebhook. It calls handle for messages that are signed with the secret,
+// and responds with 200 once handle has processed them, which should take less than ten seconds. The signature does not cover the time, so
+// a delivery can be replayed: Receive uses seen to skip messages that were already processed.
 func (c *Client) Receive(secret wire.Secret, seen Seen, handle Handler) http.Handler {
 	busy := newBusy()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
