@@ -15,9 +15,9 @@ import (
 const boxKept = 24 * time.Hour
 
 // Sweep deletes expired data, at most limit rows of each kind, and each kind in separate transactions. It deletes expired signatures and
-// idempotency keys, agents that are idle (see Options.Idle), delivered messages that have expired, undelivered messages a day after they
-// have expired, and expired blobs. It returns the ids of the blobs, so that the caller can delete their contents. more means that Sweep
-// should be called again. Several processes may call it concurrently.
+// idempotency keys, idle agents (see Options.Idle), and boxes that were empty for a day. It also deletes delivered messages that have
+// expired, undelivered messages a day after they have expired, and expired blobs. It returns the ids of the blobs, so that the caller can
+// delete their contents. more means that Sweep should be called again. Several processes may call it concurrently.
 func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error) {
 	now, rows := s.Now(), limited(limit)
 	for _, expiry := range []struct {

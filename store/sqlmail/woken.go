@@ -24,9 +24,9 @@ type wokenMessages struct {
 	seen map[string]int64
 }
 
-// Woken returns the recipients of messages that any process has accepted since a time, and the time for the next call. It is for processes
-// that share a database, and reads only new messages. A message may be committed up to ten seconds after the time at which it was
-// accepted, so Woken begins to read ten seconds before the given time. It still reports each message only once.
+// Woken returns the recipients of undelivered messages that any process has accepted since a time, and the time for the next call. It is
+// for processes that share a database. A message may be committed up to ten seconds after the time at which it was accepted, so Woken
+// begins to read ten seconds before the given time. It still reports each message only once.
 func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error) {
 	s.wokenMessages.mu.Lock()
 	defer s.wokenMessages.mu.Unlock()

@@ -83,7 +83,7 @@ func (s *Records) earlierAgreement(ctx context.Context, t *engine.Tx, a pat.Agre
 }
 
 // sameAgreement returns the earlier agreement that a repeats, or nil if there is none. The error is pat.ErrReplayed if the nonce of a was
-// used, or if a is static and the earlier agreement was revoked.
+// used in an agreement that a does not repeat, or if a is static and the earlier agreement was revoked.
 func (s *Records) sameAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
 	const q = "SELECT " + agreementRead + ", awaiting FROM agreements WHERE service = ?"
 	var same *pat.Agreement

@@ -9,8 +9,8 @@ import (
 )
 
 // impliedAgreement returns the newest implied agreement of the agent of a to the same policy with the same scope, or nil if there is none.
-// An agreement that was made before the last revocation of the agent or the policy does not count. If one of these agreements was revoked,
-// the error is pat.ErrReplayed.
+// An agreement that was made before the last revocation of the agent or the policy does not count. If any implied agreement of the agent to
+// the policy was revoked, the error is pat.ErrReplayed.
 func (s *Records) impliedAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
 	var same *pat.Agreement
 	for was := range engine.Records(ctx, t, scanAgreement, "SELECT "+agreementRead+` FROM agreements
