@@ -65,8 +65,8 @@ type Paid struct {
 }
 
 // Take takes a payment of at least the amount least, in the currency of least. It returns when the payment is entered in the ledger. A
-// payment that was entered before is not taken again, even if the terms have changed. Once the facilitator is asked to settle the payment,
-// Take continues even if ctx ends.
+// payment that was entered before is not taken again, even if the terms have changed. Once the payment is recorded, Take continues even if
+// ctx ends.
 //
 // The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable, nothing was
 // paid. After reason.PaymentUnknown, Settle determines the outcome.
