@@ -125,8 +125,8 @@ const (
 	longestLinger = 2 * time.Millisecond
 )
 
-// linger waits for the callers of a group's last batch to queue their next operations. Otherwise the callers form two halves that
-// alternate, and each half waits for the flush of the other. A single caller does not wait.
+// linger waits for the callers of a group's last batch to queue their next operations. Without this wait, the callers would form two halves
+// that alternate, and each half would wait for the flush of the other. A single caller does not wait.
 func (w *Writer) linger(b *batch) {
 	most, pause := min(batchSize, w.last.size+len(b.ops)), min(w.last.took/lingerShare, longestLinger)
 	if w.next != nil || w.last.size < 2 || pause <= 0 || w.db.dialect.Sharing == Exclusive && w.last.size > manyCallers {

@@ -16,8 +16,8 @@ import (
 )
 
 // Revoke implements pat.Tokens. A second revocation of the same subject can move At and Until only to a later time. For a token or an
-// agreement, the second revocation changes nothing if the first lasts at least as long, because a revoked token or agreement never
-// becomes valid again. Revoking an agreement also ends the agreement, and revoking an agent without a record blocks the agent's id.
+// agreement, the second revocation changes nothing if the first lasts at least as long, because a revoked token or agreement never becomes
+// valid again. Revoking an agreement also sets its state, and revoking an agent also blocks it, even if the agent has no record.
 func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
 	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
