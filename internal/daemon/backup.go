@@ -96,14 +96,15 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	return copyOf(to, found), nil
 }
 
-// VerifyLedger checks that the balance of each account is the sum of its ledger entries, and rebuilds the entries: see sqlstore.Verify. If
-// something differs, the error wraps store.ErrUnbalanced or store.ErrAltered. A gateway may be running.
+// VerifyLedger checks that the balance of each account is the sum of its ledger entries, and rebuilds the entries: see sqlstore.Verify. It
+// also verifies the agreements of all charges. If something differs, the error wraps store.ErrUnbalanced or store.ErrAltered. A gateway may
+// be running.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	found, _, err := k.verifyLedger(ctx, nil)
 	return found, err
 }
 
-// VerifyLedgerSince does what VerifyLedger does, but only for the entries that were added since the check that wrote the file at path. It
+// VerifyLedgerSince is like VerifyLedger, but rebuilds only the entries that were added since the check that wrote the file at path. It
 // then replaces the file with one that states the present point. If there is no such file, it checks the whole ledger, and whole is true.
 // The file has at most mostPoint bytes. The error also wraps sqlstore.ErrBeforePoint if the ledger has fewer entries than the file states.
 // If the check fails, the file is not changed.

@@ -51,7 +51,7 @@ func (p *process) checkLedger(ctx context.Context) (next time.Duration) {
 	}
 	p.Log.Debug("the ledger was verified", zap.Bool("whole", whole), zap.Int64("to", now.Seq))
 	if err := writePoint(p.data.VerifiedPath(), now); err != nil {
-		p.Log.Warn("the point up to which the ledger was verified could not be written: the next start checks the whole ledger", zap.Error(err))
+		p.Log.Warn("the point up to which the ledger was verified could not be written: the next start repeats this check", zap.Error(err))
 	}
 	return now.Whole.Add(wholeEvery).Sub(p.Now())
 }
