@@ -8,9 +8,9 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Changed returns the keys of the settings that differ in next, such as server.max_body and services[shop].upstream.url, in the order of
-// the configuration. A service that is in only one of the two has one key. A file counts as changed if its content differs. Changed returns
-// no values, because they may be secrets.
+// Changed returns the keys of the settings that differ in next, such as server.max_body and services[shop].upstream.url. Keys of services
+// follow all other keys. A service that is in only one of the two has one key. A file counts as changed if its content differs. Changed
+// returns no values, because they may be secrets.
 func (c *Config) Changed(next *Config) []string {
 	changed := changedKeys(reflect.ValueOf(c).Elem(), reflect.ValueOf(next).Elem(), "")
 	was, is := map[string]*Service{}, map[string]*Service{}

@@ -21,7 +21,7 @@ const (
 // A Watch notices changes of files. It also notices files that editors replace by renaming, and symbolic links that are swapped, as
 // Kubernetes does with a ConfigMap, because it watches the directories on the path.
 //
-// A Watch compares the files with their previous state whenever an event occurs in one of their directories.
+// A Watch compares the files with their previous state after an event in one of their directories, and every 30 seconds.
 type Watch struct {
 	files  []string
 	events *fsnotify.Watcher
