@@ -124,8 +124,8 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 	return store.Admission{}, refusal
 }
 
-// countsOnly reports whether the request is valid, and its call needs nothing but units of limits. Such a call has no nonce and no
-// idempotency key, and its agreement has no plan and no budget and was used before.
+// countsOnly reports whether the request is valid, and its call needs nothing but units of limits and, under some candidates, a charge.
+// Such a call has no nonce and no idempotency key, and its agreement has no plan and no budget and was used before.
 func (h *Holder) countsOnly(r *store.BeginRequest) bool {
 	if r.Hold <= 0 || r.Planned || r.BudgetNumber != nil || r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 ||
 		!h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
