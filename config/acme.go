@@ -78,8 +78,8 @@ func (s Server) HTTPListen() string {
 	return ""
 }
 
-// CertificateNames returns the names for which ACME obtains certificates, in the order of the configuration: the hosts of all services and
-// of their public URLs, except those for which no public CA issues certificates.
+// CertificateNames returns the names for which ACME obtains certificates: for each service, the host of its public URL, and then its hosts.
+// It omits hosts for which no public CA issues certificates.
 func (c *Config) CertificateNames() (names []string) {
 	for i := range c.Services {
 		for _, host := range namesOf(&c.Services[i]) {
