@@ -215,7 +215,7 @@ func (o *operator) replacedText(c *cobra.Command, over string) (string, error) {
 	}
 	is, err := call(c, o, operation.PolicyText, policies.PolicyTextQuery{Service: o.service})
 	if err == nil && !is.InForce {
-		err = fmt.Errorf("%s was changed since the last reload: name the text that you edited with --over", cli.Sanitize(is.Path))
+		err = fmt.Errorf("%s has been changed since the last reload: name the text that you edited with --over", cli.Sanitize(is.Path))
 	}
 	return is.SHA256, err
 }
