@@ -39,8 +39,8 @@ func Replace(path string, data []byte, mode os.FileMode) error {
 	})
 }
 
-// Stream is like Replace for a private file (0600) with the data that write writes. If write fails, an existing file stays unchanged. If path
-// names a device or a pipe, such as /dev/stdout, Stream writes into it.
+// Stream is like Replace for a private file (0600) with the data that write writes. If write fails, an existing file stays unchanged. If
+// path names a device or a pipe, such as /dev/stdout, Stream writes into it.
 func Stream(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
 		return replace(path, Mode, write)

@@ -46,7 +46,7 @@ func TestWriteAndRead(t *testing.T) {
 func TestStreamReplacesPrivately(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bundle")
-	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil { //nolint:gosec // readable by others on purpose
+	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")

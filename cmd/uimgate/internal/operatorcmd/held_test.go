@@ -48,7 +48,7 @@ func TestStatusPrintsHeldLimits(t *testing.T) {
 	for _, want := range []string{
 		"after the restore of " + cli.HumanTime(at) + ": per day until " + cli.HumanTime(at.Add(24*time.Hour)),
 		"10% of each limit per month until " + cli.HumanTime(at.Add(52*time.Hour)),
-		"set by -2m0s at " + cli.HumanTime(at) + ": per hour until " + cli.HumanTime(at.Add(time.Hour)),
+		"moved by -2m0s at " + cli.HumanTime(at) + ": per hour until " + cli.HumanTime(at.Add(time.Hour)),
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got %q; want a text that contains %q", out.String(), want)
