@@ -196,8 +196,8 @@ func TestMisplacedParameters(t *testing.T) {
 		if text := string(answer.Body); !strings.Contains(text, "it belongs at "+want) || strings.Contains(text, "canary") {
 			t.Errorf("%s: %s", body, text)
 		}
-		if suggestion, _ := details["suggestion"].(string); !strings.Contains(suggestion, "into the object parameters") {
-			t.Errorf("%s: %s, want a text that contains %q", body, suggestion, "into the object parameters")
+		if suggestion, _ := details["suggestion"].(string); !strings.Contains(suggestion, "into the parameters object") {
+			t.Errorf("%s: %s, want a text that contains %q", body, suggestion, "into the parameters object")
 		}
 	}
 }

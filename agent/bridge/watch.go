@@ -29,7 +29,7 @@ func (b *Bridge) refresh(ctx context.Context, maxAge time.Duration) {
 func (b *Bridge) watch(ctx context.Context) {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(b.running, cancel)() //nolint:contextcheck // ctx also ends with the bridge
+	defer context.AfterFunc(b.running, cancel)() //nolint:contextcheck // running also ends with the bridge
 	wait := firstLook
 	for {
 		if b.complete() {

@@ -1,6 +1,6 @@
 // Package budget keeps the spending of an agent within the limits of its owner. It reserves the price of a call before the call is
-// made, and replaces the reservation with the charge that the service reports. If the outcome of a call is unknown, its price remains
-// spent. Several processes can share the file, which stays consistent after a crash.
+// made, and replaces the reservation with the charge that the service reports. If the outcome of a call is unknown, its price stays
+// reserved. Several processes can share the file, which stays consistent after a crash.
 //
 //	book := budget.New(path, []budget.Limit{limit}, time.Now)
 //	r, err := book.Reserve(ctx, price) // an *ExceededError or *CurrencyError: do not call

@@ -45,7 +45,7 @@ func UnsendableParameters(at string, violations []upstream.Violation) *reason.Re
 
 // MisplacedParameters refuses parameters that are next to the parameters object instead of inside it. violations must not be empty.
 func MisplacedParameters(violations []schema.Violation) *reason.Refusal {
-	return invalid(violations).With("suggestion", "Move the members that details.violations names into the object parameters.")
+	return invalid(violations).With("suggestion", "Move the members that details.violations names into the parameters object.")
 }
 
 // InexactParameter refuses a number that a proof or an idempotency key cannot represent exactly. at is the JSON pointer to the value to

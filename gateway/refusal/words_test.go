@@ -49,7 +49,7 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		"misplaced": {
 			refusal.MisplacedParameters(violations[:1]),
-			`The parameter at /a is not valid for this intent: the parameter "a" is required. Move the members that the message names into the object parameters.`,
+			`The parameter at /a is not valid for this intent: the parameter "a" is required. Move the members that the message names into the parameters object.`,
 			`The parameter at /a is not valid for this intent: the parameter "a" is required.`,
 		},
 		"a pointer": {

@@ -130,7 +130,7 @@ var help = map[Reason]string{
 		"number.",
 	InvalidEnumValue: "The intent does not allow this value; details.violations lists the values that it allows.",
 	UnknownParameter: "The intent has no parameter of this name: details.violations lists its parameters and the closest match. This " +
-		"reason also applies if a parameter is next to the object parameters in the body instead of inside it.",
+		"reason also applies if a parameter is next to the parameters object in the body instead of inside it.",
 
 	IntentNotFound: "This service has no intent with this uid (namespace:name:version). A host can offer several services, each with " +
 		"its own agents.json.",

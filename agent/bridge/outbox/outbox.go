@@ -1,5 +1,5 @@
 // Package outbox stores each call, with its idempotency key, before it is sent, and keeps it until the assistant has its outcome. All
-// bridges of one directory share the file with the calls, which stays consistent after a crash. If the outcome of a call is
+// bridges of one directory share one file of calls, which stays consistent after a crash. If the outcome of a call is
 // unknown, the next call to the same tool with the same arguments is sent under the same key, so that the service does not execute
 // the call twice.
 //

@@ -14,7 +14,7 @@ import (
 //
 //	query:"state"        a parameter of the query, which is a string, an int64 or a time.Time
 //	query:"service"      the id of an existing service
-//	query:"service,any"  a string with the name service
+//	query:"service,any"  the id of a service, which need not exist
 //	enum:"active,ended"  the values that a string may have if it is not empty
 //	path:"id"            the id of the record in the path
 func Query(request any, p Parameters) {

@@ -23,7 +23,8 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	return c.settle(ctx, b, to, true)
 }
 
-// settle is Settle. recorded reports whether Begin certainly committed the record; if not, settle reads the record before it changes it.
+// settle implements Settle. recorded reports whether Begin certainly committed the record; if not, settle reads the record before it
+// changes it.
 func (c *Calls) settle(ctx context.Context, b store.Admission, to store.Settlement, recorded bool) (store.Execution, error) {
 	e := b.Execution
 	if err := checkSettlement(to); err != nil {

@@ -70,7 +70,7 @@ and adds permissions to the policy. The policies are those that uimgate.yaml nam
 one in force.
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
-directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
+directory, or in or below the directory that --refs names. It never fetches a reference over the network. An
 operation with a reference that cannot be read is not offered, and init names the reference.
 
 Instead of a document, init can read the tools of an MCP server (Model Context Protocol). --mcp names the endpoint of
@@ -145,7 +145,7 @@ operation, and the gateway calls the tool. At first, init offers only the tools 
 	f.StringVar(&s.adminListen, "admin-listen", "", "admin address of the gateway that --serve starts, instead of admin.listen")
 	f.StringVar(&s.options.Namespace, "namespace", "", "DNS name that the intents belong to, such as example.com")
 	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
-	f.StringVar(&s.refs, "refs", "", "directory in which references of the document may read files (default: the directory of the document)")
+	f.StringVar(&s.refs, "refs", "", "directory with the files that the document may reference (default: the directory of the document)")
 	f.StringArrayVar(&s.options.Include, "include", nil,
 		"offer only operations whose operationId or path matches (* matches any text); remembered; may be repeated")
 	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "offer no operations whose operationId or path matches; remembered; may be repeated")
