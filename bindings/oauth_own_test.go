@@ -92,7 +92,7 @@ func TestOwnBudgetChanged(t *testing.T) {
 	}
 	c.asks(c.Execute(c.client, gatetest.Ordering)) // costs more than the new amount for one call
 	page := c.person.do(http.MethodPost, "/oauth/consents", first)
-	if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "was changed since") ||
+	if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "has been changed since") ||
 		!strings.Contains(string(page.Body), `name="budget" inputmode="decimal" maxlength="24" value="0.50"`) {
 		t.Errorf("an earlier form: %d %s", page.Status, page.Body)
 	}

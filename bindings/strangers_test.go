@@ -100,18 +100,18 @@ func TestOneApprovedAgentIsServed(t *testing.T) {
 			}
 			g := gatetest.New(t, bound.settings, prepare...)
 			agent := approved(g)
+			var peers []*peer
+			for i := range 32 { // all agree before a bound is full: it may close a connection on which one of them agrees
+				p := newPeer(g, 2, i+1)
+				if bound.agreed {
+					p.agent = g.Agreed(rand.Text())
+				}
+				peers = append(peers, p)
+			}
 			filled := 0
 			for _, strangers := range []int{1, 3, 32} {
-				var peers []*peer
 				for ; filled < strangers; filled++ {
-					p := newPeer(g, 2, filled+1)
-					if bound.agreed {
-						p.agent = g.Agreed(rand.Text())
-					}
-					peers = append(peers, p)
-				}
-				for _, stranger := range peers {
-					bound.fill(g, stranger)
+					bound.fill(g, peers[filled])
 				}
 				if got := bound.serves(g, agent); got != "" {
 					t.Errorf("after %d strangers, the approved agent got %s, want an empty string", strangers, got)
