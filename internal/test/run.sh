@@ -58,8 +58,8 @@ trap 'kill "$heartbeat" 2>/dev/null || true' EXIT
 
 # The packages whose tests take longest start first, so that none of them runs alone at the end.
 if [ "${*: -1}" = ./... ]; then
-  set -- "${@:1:$#-1}" ./gateway/console ./cmd/uimgate ./store/sqlstore ./bindings ./sdk/... ./odrl ./internal/daemon ./examples ./internal/soak ./gateway \
-    ./bindings/mrp/relay ./store/... ./agent ./...
+  set -- "${@:1:$#-1}" ./internal/acme ./gateway/console ./cmd/uimgate ./store/sqlstore ./bindings ./sdk/... ./odrl ./internal/daemon ./examples ./internal/soak \
+    ./gateway ./bindings/mrp/relay ./store/... ./agent ./...
 fi
 
 # With the default of 100, garbage collections take a quarter of the time. Under the race detector, tests need several times the memory.
